@@ -16,7 +16,7 @@
 #   make sizes      linked bytes by feature: build/sizes.csv
 #   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
 #   make tables     the papers' experiments beside the papers' figures in build/tables; FAST=1: two minutes of them
-#   make figures    what scenes print, against the figures on the pages: tests/figures.txt; WRITE=1 puts it there
+#   make figures    what scenes and tests print, against the figures on the pages: tests/figures.txt; WRITE=1 puts it there
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
 #   make header     write condsim.h from amalgamate/parts, and make docs
 #   make readme     put examples/01_hello.c and its output into README.md
@@ -143,7 +143,8 @@ $(foreach r,double float,$(eval $(call TABLE_RULES,$r)))
 tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 	@sh tests/tables.sh $(BUILD)/bin/condsim-tables $(BUILD)/tables $(if $(FAST),fast)
 
-figures: $(BUILD)/bin/condsim-scene
+FIGURE_TESTS := $(shell sed -n 's,^@test \([a-z_]*\).*,$(BUILD)/tests/test_\1-double,p' tests/figures.txt | sort -u)
+figures: $(BUILD)/bin/condsim-scene $(FIGURE_TESTS)
 	@sh tests/figures.sh $< $(if $(WRITE),write)
 
 fc3d: $(BUILD)/bin/condsim-fc3d
@@ -257,7 +258,7 @@ golden: $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float
 
 # the tests that are too slow for make test
 SLOW_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -l '^SLOW_' tests/test_*.c))
-check: condsim.h $(BUILD)/bin/condsim-scene $(SLOW_TESTS:%=%-double) $(SLOW_TESTS:%=%-float)
+check: condsim.h $(BUILD)/bin/condsim-scene $(FIGURE_TESTS) $(SLOW_TESTS:%=%-double) $(SLOW_TESTS:%=%-float)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh long
 
 embedded: condsim.h

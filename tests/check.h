@@ -13,6 +13,7 @@
            EQUAL(count, 4);                integers, with both values printed
            STATUS(csim_f(...), CSIM_OK);   a status, with its sentence printed
            REQUIRE(p != NULL);             like CHECK, and leaves the test when it fails
+           FIGURE("sag_off", off);         says sag_off=... for a page, with CONDSIM_FIGURES=1 (make figures)
        }
        DOUBLE_TEST(name) {...}             what only double resolves: say why in a comment
        LONG_TEST(name) {...}               only with CONDSIM_LONG=1 in the environment (make long), which check_long() tells
@@ -189,6 +190,12 @@ CHECK_MAYBE_UNUSED static double check_random(double low, double high) {
 #else
 #define TOL(for_double, for_float) (for_double)
 #endif
+
+/* A figure of a page: of one key the largest counts. */
+CHECK_MAYBE_UNUSED static void check_figure(const char *key, double value) {
+    if (check_asked("CONDSIM_FIGURES")) printf("\n%s=%.9g\n", key, value < 0 ? -value : value);
+}
+#define FIGURE(key, value) check_figure(key, (double)(value))
 
 #ifndef CHECK_NO_LIBRARY
 CHECK_MAYBE_UNUSED static bool check_status(csim_status status, csim_status wanted, const char *file, int line,

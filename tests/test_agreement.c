@@ -330,7 +330,16 @@ static size_t bytes_of(int solver, int kind, int blocks, int contacts) {
     return csim_solver_bytes(&size, &params);
 }
 
+static void say_bytes(int solver, const char *what, double bytes) {
+    char key[64];
+    snprintf(key, sizeof key, "bytes_%s_%s", csim_describe_solver((csim_solver)solver).name, what);
+    for (; strchr(key, '-');) *strchr(key, '-') = '_';
+    printf(" | %.0f", bytes);
+    FIGURE(key, bytes);
+}
+
 TEST(memory_of_every_solver_is_linear) {
+    static const char *const contact[] = {"bare", "bodies", "soft"}, *const dof[] = {"", "bodies_dof", "soft_dof"};
     int solver, kind, k;
     printf("    | solver | W alone, a contact | bodies: a contact | a DOF | solids: a contact | a DOF |\n");
     for (solver = 0; solver < CSIM_SOLVER_COUNT_; solver++) {
@@ -348,8 +357,9 @@ TEST(memory_of_every_solver_is_linear) {
             CHECK(base > 0);
             for (k = 1; k < 4; k *= 2)
                 CHECK(bytes_of(solver, kind, 8000 * k, 8000 * k) <= 2 * bytes_of(solver, kind, 4000 * k, 4000 * k));
-            printf(" | %.0f", (double)(bytes_of(solver, kind, 64000, 128000) - base) / 64000);
-            if (kind != BARE) printf(" | %.0f", (double)(bytes_of(solver, kind, 128000, 64000) - base) / 192000);
+            say_bytes(solver, contact[kind], (double)(bytes_of(solver, kind, 64000, 128000) - base) / 64000);
+            if (kind != BARE)
+                say_bytes(solver, dof[kind], (double)(bytes_of(solver, kind, 128000, 64000) - base) / 192000);
         }
         printf(" |\n");
     }

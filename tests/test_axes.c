@@ -114,6 +114,7 @@ TEST(a_spring_is_backward_euler_to_rounding) {
             force = fmax(force, fabs((double)s.force - o->mass * (v - before) / h));
         }
         printf("    case %d: off by %.2g of 1, force by %.2g\n", i, off, force);
+        FIGURE("spring_off", off);
         CHECK(off < TOL(1e-10, 2e-4));
         CHECK(force < TOL(1e-7, 2e-1));
         csim_destroy_world(w);
@@ -136,6 +137,7 @@ TEST(a_spring_tends_to_the_motion_of_an_oscillator) {
         off = fabs((double)axis_of(w, id, CSIM_AXIS_X).position + 0.2 - exact);
         printf("    h = %g: off by %.3g\n", h, off);
         if (k > 0 && sizeof(csim_real) == 8) NEAR(last / off, 2, 0.1);
+        if (k == 0) FIGURE("oscillator_off", off);
         CHECK(off < 0.01);
         last = off;
         csim_destroy_world(w);
@@ -172,6 +174,7 @@ TEST(springs_never_gain_energy) {
         CASE("kind %d, stiffness %g", (int)d.kind, stiff);
         printf("    kind %d, stiffness %6g: %.4g J of %.4g after 3 s, largest gain %.2g\n", (int)d.kind, stiff, energy,
                start, worst);
+        FIGURE("spring_gain", fmax(worst, 0) / start);
         CHECK(worst < TOL(1e-8, 1e-4) * start);
         csim_destroy_world(w);
     }
@@ -299,6 +302,7 @@ TEST(rates_are_derivatives_of_coordinates) {
         csim_destroy_world(w);
     }
     printf("    rates off by %.2g at most\n", worst);
+    FIGURE("rates_off", worst);
     CHECK(worst < TOL(1e-7, 2e-2));
 }
 
@@ -602,6 +606,7 @@ TEST(solvers_agree_on_soft_rows) {
         q[i][1] = (double)axis_of(w, id[0], CSIM_AXIS_TWIST).position;
         q[i][2] = (double)axis_of(w, id[1], CSIM_AXIS_X).position;
         for (k = 0; k < 3; k++) NEAR(q[i][k], q[0][k], TOL(list[i] == CSIM_SOLVER_COND ? 1e-4 : 1e-6, 1e-2));
+        for (k = 0; k < 3; k++) FIGURE("solvers_off", q[i][k] - q[0][k]);
         printf("    %-16s %.9f %.9f %.9f\n", csim_describe_solver(list[i]).name, q[i][0], q[i][1], q[i][2]);
         csim_destroy_world(w);
     }

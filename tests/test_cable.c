@@ -178,7 +178,10 @@ TEST(cable_force_is_minus_the_gradient_of_its_energy) {
             f[i] = (double)r.b[i];
         }
         CASE("trial %d", trial);
-        for (i = 0; i < SIZE; i++) NEAR(f[i], g[i], TOL(1e-6, 2e-2) * largest(SIZE, g));
+        for (i = 0; i < SIZE; i++) {
+            NEAR(f[i], g[i], TOL(1e-6, 2e-2) * largest(SIZE, g));
+            FIGURE("cable_force_off", (f[i] - g[i]) / largest(SIZE, g));
+        }
     }
 }
 
@@ -304,7 +307,10 @@ TEST(cable_tangent_is_the_second_variation_but_for_what_softens) {
         difference_hessian(&r, D);
         scale = largest(SIZE * SIZE, D);
         exact_hessian(&r.s, SIZE, H);
-        for (i = 0; i < SIZE * SIZE; i++) NEAR(H[i], D[i], TOL(1e-6, 2e-2) * scale);
+        for (i = 0; i < SIZE * SIZE; i++) {
+            NEAR(H[i], D[i], TOL(1e-6, 2e-2) * scale);
+            FIGURE("tangent_off", (H[i] - D[i]) / scale);
+        }
         for (i = 0; i < SIZE * SIZE; i++) D[i] = K[i] - H[i]; /* what was clamped or dropped */
         for (k = 0; k < BENDS; k++) {
             static double G[SIZE * SIZE];
@@ -500,6 +506,7 @@ TEST(elastica_under_a_tip_load_25) {
         CASE("PL2/EI = %g: errors %.2g %.2g", load[k], coarse, fine);
         NEAR(coarse, 0, 3.5e-3); /* findings: 3.2e-3 at 16, 9e-4 at 32 */
         NEAR(fine, 0, TOL(1e-3, 2e-3));
+        FIGURE("elastica_off", fine);
         if (sizeof(csim_real) == 8 && fine > 5e-5) CHECK(coarse / fine > 3);
     }
 }
@@ -517,6 +524,7 @@ SLOW_IN_FLOAT(heavy_elastica_26) {
         CASE("Gamma = %g: y %.6f x %.6f", gamma[k], -(double)tip.z, (double)tip.x);
         NEAR(-tip.z, y[k], TOL(1e-3, 3e-3));
         NEAR(tip.x, x[k], TOL(1e-3, 3e-3));
+        FIGURE("heavy_off", fmax(fabs(-(double)tip.z - y[k]), fabs((double)tip.x - x[k])));
         csim_destroy_world(w);
     }
 }
@@ -605,6 +613,7 @@ DOUBLE_TEST(columns_buckle_27) { /* the second variation needs the digits of dou
         NEAR(fine, exact, 5e-3 * exact);
         NEAR((coarse - exact) / (fine - exact), 4, 0.3);    /* order 2 */
         NEAR((4 * fine - coarse) / 3, exact, 2e-4 * exact); /* and the limit */
+        FIGURE("column_off", (4 * fine - coarse) / 3 / exact - 1);
     }
 }
 
@@ -615,6 +624,7 @@ DOUBLE_TEST(clamped_rods_writhe_under_a_moment_28) { /* the second variation nee
     CASE("M L/B = %.5f, %.5f, exact 8.98682", coarse, fine);
     NEAR(fine, 8.98682, 0.1);
     NEAR((4 * fine - coarse) / 3, 8.98682, 8.98682 * 1e-3);
+    FIGURE("clamped_off", (4 * fine - coarse) / 3 / 8.98682 - 1);
 }
 
 /* A straight rod of unit length and B = 1, hinged at both ends under a tension and twisted by a moment: what a slight bow
@@ -679,6 +689,7 @@ DOUBLE_TEST(hinged_rods_writhe_under_a_moment_28) { /* a growing bow needs the d
                         : "hinged",
                coarse, fine, limit, exact);
         NEAR(limit, exact, 2e-3 * exact);
+        FIGURE(k == 2 ? "cardan_off" : k == 1 ? "pulled_off" : "hinged_off", limit / exact - 1);
         if (k == 0) NEAR(fine, 96 * tan(pi / 48), 1e-3 * exact); /* of 48 edges exactly, but for the mass of the rod */
     }
 }
@@ -788,6 +799,7 @@ DOUBLE_TEST(michells_ring_writhes_28) { /* the second variation needs the digits
         CASE("B/C = %g: %.4f, %.4f, exact %.4f", ratio[k], at[0], at[1], exact);
         NEAR(at[1], exact, 0.02 * exact);
         NEAR((4 * at[1] - at[0]) / 3, exact, 3e-3 * exact);
+        FIGURE("ring_off", (4 * at[1] - at[0]) / 3 / exact - 1);
     }
 }
 
@@ -840,6 +852,7 @@ TEST(cantilever_frequencies_24) {
         double exact = beta[k] * beta[k] * scale;
         CASE("mode %d: %.6f, %.6f, exact %.6f", k + 1, coarse[k], fine[k], exact);
         NEAR((4 * fine[k] - coarse[k]) / 3, exact, TOL(2e-4, 2e-3) * exact);
+        FIGURE("mode_off", (4 * fine[k] - coarse[k]) / 3 / exact - 1);
         if (sizeof(csim_real) == 8) NEAR((coarse[k] - exact) / (fine[k] - exact), 4, 0.4);
     }
 }
@@ -879,12 +892,14 @@ TEST(catenary_23) {
     hang(40, 1e-6, sag + 1, pull + 1, most + 1);
     CASE("sag %.6f %.6f, H/w %.6f %.6f, first edge %.6f", sag[0], sag[1], pull[0], pull[1], most[1]);
     NEAR(sag[1], 0.292344, TOL(6e-4, 1e-3));
+    FIGURE("sag_off", sag[1] - 0.292344);
     NEAR(pull[1], a, TOL(1e-3, 3e-3));
     NEAR(most[1], sqrt(a * a + s * s), TOL(1e-3, 5e-3));
     if (sizeof(csim_real) == 8) CHECK((sag[0] - 0.292344) / (sag[1] - 0.292344) > 3);
     hang(40, 0, sag, pull, most); /* a cord that neither bends nor twists stiffly */
     CASE("without bending: sag %.6f, H/w %.6f", sag[0], pull[0]);
     NEAR(sag[0], 0.292344, TOL(6e-4, 2e-3));
+    FIGURE("sag_off", sag[0] - 0.292344);
     NEAR(pull[0], a, TOL(1e-3, 5e-3));
 }
 
@@ -957,6 +972,7 @@ TEST(capstan_21_and_22) {
         const double exact = pow((1 + t) / (1 - t), nodes[k]);
         double moved, ratio = capstan(mu[k], angle, nodes[k], &moved);
         CASE("mu %g, %g rad: %.9f, exact %.9f, moved by %.2g R", mu[k], angle, ratio, exact, moved);
+        FIGURE("capstan_off", ratio / exact - 1);
         NEAR(ratio, exact, TOL(3e-6, 3e-3) * exact); /* the nodes have moved off the bisectors by as much */
         NEAR(ratio, limit[k], (k ? 0.02 : 0.005) * limit[k]);
     }
@@ -1019,6 +1035,8 @@ DOUBLE_TEST(helical_spring_29) { /* steel wire against a soft spring needs the d
     CASE("k = %.2f N/m, Love with shear %.2f", k, love);
     NEAR(k, 2000, 2000 * 0.015);
     NEAR(k, love, love * 0.005);
+    FIGURE("coil_off", k / 2000 - 1);
+    FIGURE("love_off", k / love - 1);
     csim_destroy_world(w);
 }
 
@@ -1385,6 +1403,8 @@ TEST(coarse_cables_lie_on_pegs_and_corners) {
             CASE("shape %d: %.2g m deep at most, %.2g m/s, carries %.9g of the weight", what, deepest,
                  csim_world_rms_speed(w), load / (9.81 * csim_world_totals(w).mass));
             printf("    shape %d: rests at %.1e m/s, %.1e m deep at most\n", what, csim_world_rms_speed(w), deepest);
+            FIGURE("peg_speed", csim_world_rms_speed(w));
+            FIGURE(what < 2 ? "peg_deep" : "corner_deep", fmax(deepest, 0));
             CHECK(missed <= (what < 2 ? 0 : 2));
             /* an edge that falls flat on the box tips over its corner in one step, by less than its end falls in it */
             CHECK(deepest < (what < 2 ? TOL(1e-9, 1e-6) : 0.3 * 0.005));
@@ -1589,6 +1609,7 @@ DOUBLE_TEST(a_jerk_beyond_one_linearisation_is_borne) { /* E A h^2 / l m is beyo
     for (i = 0; i < 243; i++) off = fmax(off, fabs((double)(large[i] - small[i])));
     CASE("fastest %g, in small steps %g; rest %g m apart", fast[0], fast[1], off);
     CHECK(off < 1e-5);
+    FIGURE("jerk_off", off);
 }
 
 /* A limp cable falls over a small heap of rigid bodies. Its exact solve does not always settle there: some steps miss

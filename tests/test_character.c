@@ -92,6 +92,7 @@ TEST(planes_are_those_of_the_nearest_points) {
     }
     printf("    %d met: gaps off by %.2g m, planes tilted by %.2g m\n", met, worst, tilt);
     CHECK(met > 200);
+    FIGURE("gaps_off", worst);
     CHECK(worst < TOL(1e-7, 1e-4));
     CHECK(tilt < TOL(1e-6, 1e-3));
 }
@@ -124,6 +125,9 @@ TEST(slides_are_the_nearest_ways) {
     }
     printf("    %d of 2000 bent, outside by %.2g, %d others nearer by %.2g\n", bent, outside, tried, nearer);
     CHECK(bent > 1000 && tried > 20000);
+    FIGURE("slides_outside", outside);
+    FIGURE("slides_nearer", nearer);
+    FIGURE("slides_tried", tried);
     CHECK(outside < TOL(1e-12, 1e-4));
     CHECK(nearer < TOL(1e-12, 1e-4));
 }
@@ -214,6 +218,7 @@ TEST(moves_never_end_in_anything) {
     }
     printf("    nearest to anything %.4f m, went %.0f of %.0f m\n", worst, far, asked);
     CHECK(worst > 0);
+    FIGURE("moves_gone", far / asked);
     CHECK(far > 0.5 * asked);
     csim_destroy_world(w);
 }

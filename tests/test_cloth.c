@@ -152,6 +152,7 @@ TEST(cloth_force_is_the_gradient_of_its_energy) {
             down = energy(&m);
             m.s->x[i] = keep;
             NEAR(-(up - down) / (2 * step), f[i], TOL(1e-6, 2e-2) * scale);
+            FIGURE("cloth_force_off", (-(up - down) / (2 * step) - (double)f[i]) / scale);
         }
         free(f);
         free_model(&m);
@@ -278,6 +279,7 @@ TEST(bending_reproduces_constant_curvature) {
             plate += (double)m.s->membrane_data[4 * t] / 0.3 * rigidity / 2 *
                      ((1 - nu) * (C[0] * C[0] + C[1] * C[1] + 2 * C[2] * C[2]) + nu * (C[0] + C[1]) * (C[0] + C[1]));
         }
+        FIGURE("plate_off", inner / plate - 1);
         NEAR(inner / plate, 1, TOL(1e-6, 1e-2)); /* slopes squared */
         free_model(&m);
         free_sheet(&s);
@@ -320,9 +322,13 @@ static double strip_error(int cells, double nu) {
 }
 
 TEST(strip_bends_like_a_beam_24) {
-    NEAR(strip_error(8, 0), 0, 0.01);
-    NEAR(strip_error(16, 0), 0, 0.0025); /* second order */
-    NEAR(strip_error(16, 0.3), 0, 0.03); /* its edges are free to curve: still a beam, not a plate */
+    const double coarse = strip_error(8, 0), fine = strip_error(16, 0), wide = strip_error(16, 0.3);
+    FIGURE("strip_8", coarse);
+    FIGURE("strip_16", fine);
+    FIGURE("strip_wide", wide);
+    NEAR(coarse, 0, 0.01);
+    NEAR(fine, 0, 0.0025); /* second order */
+    NEAR(wide, 0, 0.03); /* its edges are free to curve: still a beam, not a plate */
 }
 
 /* Pulled by dead loads along its edge: E t strain. */
@@ -349,6 +355,7 @@ TEST(sheet_stretches_by_hooke) {
         STATUS(csim_world_step(w, CSIM_R(0.02)), CSIM_OK);
     }
     csim_body_get_nodes(w, id, x, 3);
+    FIGURE("hooke_off", (double)(x[3 * s.nx] - x[0]) / 0.4 - 1 - strain);
     NEAR((x[3 * s.nx] - x[0]) / CSIM_R(0.4), 1 + strain, TOL(1e-9, 1e-4)); /* the co-rotational law is linear */
     NEAR((x[3 * s.ny * (s.nx + 1) + 1] - x[1]) / CSIM_R(0.3), 1 - 0.3 * strain, TOL(1e-9, 1e-4));
     csim_destroy_world(w);

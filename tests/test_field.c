@@ -615,6 +615,8 @@ TEST(meshes_fall_and_rest) {
             CHECK(o.speed < TOL(1e-6, 1e-3));
             height = (double)centre_of(w, top).z - (double)centre_of(w, low).z;
             NEAR(height, k == 4 ? 0.15 : k == 5 ? 0.2 : 0.15, TOL(2e-6, 1e-4));
+            FIGURE("mesh_height_off", height - (k == 5 ? 0.2 : 0.15));
+            FIGURE("mesh_deep", o.penetration);
             csim_destroy_world(w);
         }
     free_soup(&s);
@@ -882,6 +884,8 @@ TEST(a_slope_of_heights_is_a_plane) {
         /* round bodies alike to rounding; a box that lands has contacts in another order, a cube goes by the tolerance
          */
         CHECK((double)csim_length(csim_sub(end[0], end[1])) < (k < 2 ? TOL(1e-12, 1e-4) : TOL(2e-4, 2e-3)));
+        FIGURE(k == 0 ? "slope_ball" : k == 1 ? "slope_capsule" : k == 2 ? "slope_box" : "slope_cube",
+               csim_length(csim_sub(end[0], end[1])));
         printf("    body %d: %.1e m apart after %.2f m\n", k, (double)csim_length(csim_sub(end[0], end[1])),
                3 - (double)end[0].x);
     }

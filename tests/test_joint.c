@@ -86,6 +86,8 @@ TEST(four_bar_closes_34) {
     }
     printf("    four-bar: closure %.2g m, rocker off by %.2g rad, %d of %d missed, driven %.9f turns\n", closure,
            geometry, missed, steps, (double)state_of(w, id[0]).position / (2 * pi));
+    FIGURE("four_bar_open", closure);
+    FIGURE("rocker_off", geometry);
     CHECK(closure < CLOSED);
     CHECK(geometry < TOL(1e-8, 1e-3));
     NEAR(state_of(w, id[0]).position, 2 * pi * h * steps, TOL(1e-7, 1e-2) * steps * h);
@@ -122,6 +124,8 @@ TEST(slider_crank_closes_34) {
     }
     printf("    slider-crank: closure %.2g m, piston off by %.2g m, %d of %d missed\n", closure, geometry, missed,
            steps);
+    FIGURE("crank_open", closure);
+    FIGURE("piston_off", geometry);
     CHECK(closure < CLOSED);
     CHECK(geometry < TOL(1e-8, 1e-4));
     CHECK(missed == 0);
@@ -159,6 +163,8 @@ TEST(chain_of_50_links_at_50000_to_1_closes_34) {
                (double)p.position.z);
         CHECK(hypot((double)p.position.x, (double)p.position.z) < LINKS * l + 0.5);
     }
+    FIGURE("chain_open", closure);
+    FIGURE("chain_iterations", (double)iterations / steps);
     CHECK(closure < TOL(1e-9, 2e-3)); /* in float: a load of 100, of which each link bears 24 bits */
     CHECK(missed == 0);
     csim_destroy_world(w);
@@ -406,6 +412,8 @@ TEST(joints_conserve_momentum) {
     for (k = 0; k < 3; k++) { /* rounding of 300 steps; the arms end where joints close */
         NEAR(after.momentum[k], before.momentum[k], TOL(1e-12, 1e-4));
         NEAR(after.angular_momentum[k], before.angular_momentum[k], TOL(1e-9, 1e-3));
+        FIGURE("momentum_off", after.momentum[k] - before.momentum[k]);
+        FIGURE("angular_off", after.angular_momentum[k] - before.angular_momentum[k]);
     }
     printf("    of 1 kg m/s and 3 kg m^2/s: momentum off by %.2g, angular momentum by %.2g\n",
            fabs(after.momentum[2] - before.momentum[2]), fabs(after.angular_momentum[1] - before.angular_momentum[1]));
@@ -473,6 +481,8 @@ TEST(midpoint_worlds_keep_the_energy_of_joints_34) {
         double closure, off = midpoint_energy(kind, 0.005, steps, &closure);
         CASE("%s", name[kind]);
         printf("    %s: energy off by %.2g J, closure %.2g m, %d steps\n", name[kind], off, closure, steps);
+        FIGURE("midpoint_open", closure);
+        FIGURE(kind == 3 ? "midpoint_space_off" : "midpoint_plane_off", off);
         CHECK(closure < TOL(1e-9, 1e-4));
         /* what is not closed times the forces, 1e-11 m 100 N a step; space: turns of both ends differ to third order */
         CHECK(off < TOL((kind == 3 ? 1e-7 : 2e-9) * steps, 0.3));

@@ -203,6 +203,7 @@ TEST(modes_agree_with_a_dense_solver) {
         EQUAL(info.modes, 12);
         for (i = 0; i < 12; i++) {
             CASE("mode %d: %.9g", i, info.squares[i]);
+            FIGURE("modes_off", info.squares[i] / w[6 + i] - 1);
             NEAR(info.squares[i] / w[6 + i], 1, TOL(2e-8, 1e-6)); /* the differences; float: 0.4 and 0.3 of the box */
         }
         modes_destroy(m, NULL);
@@ -295,6 +296,10 @@ TEST(bars_ring_at_their_exact_frequencies_24_33) {
         bar_frequencies(32, 0.125, clamped != 0, axial + 1, bend + 1);
         printf("    %s bar, 16 and 32 cells: axial off by %.3g, %.3g %%, bending by %.3g, %.3g %%\n",
                clamped ? "clamped" : "free", 100 * axial[0], 100 * axial[1], 100 * bend[0], 100 * bend[1]);
+        FIGURE(clamped ? "held_axial_16" : "axial_16", axial[0]);
+        FIGURE(clamped ? "held_axial_32" : "axial_32", axial[1]);
+        FIGURE(clamped ? "held_bend_16" : "bend_16", bend[0]);
+        FIGURE(clamped ? "held_bend_32" : "bend_32", bend[1]);
         CHECK(axial[1] < 1e-3 && axial[0] > 2.5 * axial[1]); /* second order */
         CHECK(bend[1] < 0.08 && bend[0] > 3 * bend[1]);
     }
@@ -612,6 +617,8 @@ TEST(free_bodies_keep_energy_and_momentum) {
         printf("    %s: energy off by %.2g, spin by %.2g of %.3g; strain energy up to %.3g J of %.3g J\n",
                pass ? "Euler" : "midpoint", worst, turn, fabs(first.angular_momentum[1]), elastic,
                first.kinetic + first.elastic);
+        if (!pass) FIGURE("energy_off", worst);
+        FIGURE(pass ? "euler_spin_off" : "spin_off", turn / fabs(first.angular_momentum[1]));
         if (!pass) CHECK(worst < TOL(1e-10, 1e-3));
         CHECK(turn < TOL(1e-10, 2e-3) * fabs(first.angular_momentum[1]));
         csim_destroy_world(w);
@@ -732,6 +739,8 @@ TEST(a_held_bar_sags_like_the_full_solid) {
         tip[1] = (double)x[3 * tip_reduced + 2];
         printf("    E = %.3g: tip of the full solid %.4f mm, of %d modes %.4f mm\n", young[pass], 1e3 * tip[0], v.modes,
                1e3 * tip[1]);
+        FIGURE(pass ? "sag_full_soft" : "sag_full", tip[0]);
+        FIGURE(pass ? "sag_modes_soft" : "sag_modes", tip[1]);
         NEAR(tip[1] / tip[0], 1, pass ? 0.03 : 0.001); /* bent by a third of its length, the subspace is too small */
         STATUS(csim_destroy_body(w, full), CSIM_OK);
         STATUS(csim_destroy_body(w, reduced), CSIM_OK);
@@ -790,6 +799,8 @@ TEST(a_dropped_bar_bounces_and_rests) {
            bar was turned at first by 1e-7 rad; in backward Euler only where float ends */
         CHECK(missed <= (pass ? TOL(0, 3) : 3));
         CHECK(pass == 0 || worst < TOL(1e-8, 2e-5));
+        FIGURE(pass ? "rest_weight" : "midpoint_weight", force / (9.81 * m->mass));
+        FIGURE(pass ? "rest_speed" : "midpoint_speed", speed);
         NEAR(force / (9.81 * m->mass), 1, TOL(1e-5, 1e-2));
         CHECK(last < TOL(1e-6, 1e-5));
         CHECK(speed < TOL(1e-5, 1e-3));
@@ -895,7 +906,10 @@ TEST(collisions_keep_momentum) {
             CHECK(touched > 0 && va.z < vb.z + CSIM_R(0.05));
             for (k = 0; k < 3; k++) size = fmax(size, fabs(first.momentum[k]) + first.mass);
             for (k = 0; k < 3; k++) /* beside a full solid: to the tolerance, which is all that COND promises */
+            {
+                FIGURE(other == 2 ? "soft_momentum_off" : "momentum_off", (now.momentum[k] - first.momentum[k]) / size);
                 NEAR(now.momentum[k], first.momentum[k], (other == 2 ? TOL(1e-10, 1e-4) : TOL(1e-12, 1e-5)) * size);
+            }
             for (k = 0; k < 3; k++) spin = fmax(spin, fabs(now.angular_momentum[k] - first.angular_momentum[k]));
             CHECK(spin < 0.01 * first.mass * 0.1); /* of first order in the turn of a step, as for rigid bodies */
             csim_destroy_world(w);

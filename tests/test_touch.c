@@ -923,6 +923,8 @@ TEST(coarse_cables_lie_on_edges_and_corners_of_surfaces) {
                    (double)x[8] - height, csim_world_rms_speed(w));
             EQUAL(missed, 0);
             for (k = 1; k < 3; k++) NEAR(x[3 * k + 2], height, TOL(1e-9, 1e-6));
+            FIGURE("edge_off", fmax(fabs((double)x[5] - height), fabs((double)x[8] - height)));
+            FIGURE("edge_speed", csim_world_rms_speed(w));
             CHECK(csim_world_rms_speed(w) < TOL(1e-6, 1e-3));
             NEAR(load, 9.81 * mass, TOL(1e-9, 1e-3) * load);
             csim_destroy_world(w);

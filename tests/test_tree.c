@@ -140,6 +140,7 @@ TEST(jacobian_is_the_derivative_of_positions) {
             d = csim_scale((csim_real)(0.5 / STEP),
                            csim_sub(csim_pose_point(after, local), csim_pose_point(before, local)));
             NEAR(csim_length(csim_sub(d, v)), 0, BOUND);
+            FIGURE("jacobian_off", fmax((double)csim_length(csim_sub(d, v)), 0));
             q = csim_quat_mul(after.rotation, csim_quat_conj(before.rotation));
             turned = csim_scale((csim_real)((q.w < 0 ? -1 : 1) / STEP), csim_v3(q.x, q.y, q.z));
             NEAR(csim_length(csim_sub(turned, w)), 0, BOUND);
@@ -186,6 +187,7 @@ TEST(mass_matrix_gives_the_kinetic_energy_of_the_links) {
             for (k = 0; k < n; k++) armature += (double)(r.link[i].armature * rates[at + k] * rates[at + k]) / 2;
         }
         NEAR((energy - armature) / links, 1, TOL(1e-12, 1e-5));
+        FIGURE("kinetic_off", (energy - armature) / links - 1);
         NEAR(csim_world_totals(r.w).kinetic / energy, 1, TOL(1e-12, 1e-5));
         csim_destroy_world(r.w);
     }
@@ -245,7 +247,10 @@ TEST(inverse_dynamics_is_newton_and_euler_on_every_link) {
             for (k = 0; k < n; k++) wanted[at + k] += (double)(r.link[i].armature * a[at + k]);
         }
         for (k = 0; k < r.rates; k++) size = fmax(size, fabs(wanted[k]));
-        for (k = 0; k < r.rates; k++) NEAR((double)force[k] / size, wanted[k] / size, TOL(1e-8, 2e-2));
+        for (k = 0; k < r.rates; k++) {
+            NEAR((double)force[k] / size, wanted[k] / size, TOL(1e-8, 2e-2));
+            FIGURE("inverse_off", ((double)force[k] - wanted[k]) / size);
+        }
         { /* the same as M a + C */
             csim_real M[RATES * RATES], C[RATES];
             csim_tree_mass_matrix(r.w, r.id, M);
@@ -393,6 +398,8 @@ TEST(chain_is_the_chain_of_rigid_bodies_with_pins) {
     printf("    2 ms %.4g m, 1 ms %.4g m\n", coarse, fine);
     CHECK(fine < 3e-3);
     NEAR(coarse / fine, 2, TOL(0.15, 0.3)); /* first order */
+    FIGURE("chain_2ms", coarse);
+    FIGURE("chain_1ms", fine);
 }
 
 /* ---- conserved quantities */
@@ -424,6 +431,8 @@ TEST(free_flight_keeps_momentum_and_energy_to_first_order) {
     check.random = 77;
     flight(5e-4, m + 1, e + 1, CSIM_BACKWARD_EULER);
     printf("    momentum %.2g, %.2g; energy %.2g, %.2g\n", m[0], m[1], e[0], e[1]);
+    FIGURE("flight_momentum", m[0]);
+    FIGURE("flight_energy", e[0]);
     CHECK(m[0] < 2e-3 && e[0] < 1e-2);
     NEAR(m[0] / m[1], 2, TOL(0.3, 0.6));
     if (CSIM_REAL_SIZE == 8) NEAR(e[0] / e[1], 2, 0.3); /* float: 3e-5 is what its rounding leaves of the energy */
@@ -480,6 +489,7 @@ TEST(drive_takes_the_implicit_step) {
         now = angle_of(&p, &rate);
         NEAR(now, q, TOL(1e-12, 1e-5));
         NEAR(rate, v, TOL(1e-11, 2e-4));
+        FIGURE("drive_off", fmax(fabs(now - q), fabs(rate - v)));
     }
     STATUS(csim_tree_get_effort(p.w, p.id, 0, &drive, NULL), CSIM_OK);
     NEAR(drive, 10 * sin(q), TOL(1e-6, 1)); /* carries the weight: 1e6 times the rounding of the angle */
@@ -536,12 +546,14 @@ TEST(drives_at_their_effort_are_found) {
         csim_tree_get_state(b.w, b.id, p, NULL);
         for (i = 0; i < 4; i++) {
             NEAR(q[i], p[i], TOL(1e-9, 2e-3));
+            FIGURE("rows_off", q[i] - p[i]);
             STATUS(csim_tree_get_effort(a.w, a.id, i, &drive, NULL), CSIM_OK);
             CHECK(fabs((double)drive) <= 5 * (1 + TOL(1e-9, 1e-4)));
             rows += fabs((double)drive) > 5 * (1 - TOL(1e-9, 1e-4));
         }
     }
     printf("    %d of %d drives were at their effort\n", rows, 4 * steps);
+    FIGURE("at_effort", rows / (4.0 * steps));
     CHECK(rows > steps / 10 && rows < 3 * steps); /* both kinds are seen */
     csim_destroy_world(a.w);
     csim_destroy_world(b.w);
@@ -578,6 +590,7 @@ TEST(drive_gives_at_most_its_effort) {
         STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
         angle_of(&p, &rate);
         NEAR(rate, 6 * h * i, TOL(1e-9, 1e-4));
+        FIGURE("effort_off", rate - 6 * h * i);
         CHECK(csim_world_stats(p.w).result == CSIM_RESULT_CONVERGED);
     }
     csim_tree_get_effort(p.w, p.id, 0, &drive, NULL);
@@ -622,6 +635,7 @@ TEST(limit_stops_the_joint_and_carries_its_weight) {
         }
     }
     NEAR(q, -0.5, TOL(1e-9, 1e-5));
+    FIGURE("limit_overrun", fmax(deepest, 0));
     CHECK(deepest < TOL(1e-9, 1e-5));
     csim_destroy_world(p.w);
 }
@@ -707,6 +721,7 @@ TEST(link_slides_like_a_rigid_body) {
         csim_body_get_pose(w, tree, &p);
         csim_body_get_pose(w, body, &q);
         NEAR(csim_length(csim_sub(csim_add(p.position, csim_v3(0, 5, 0)), q.position)), 0, TOL(1e-7, 1e-4));
+        FIGURE("slide_off", csim_length(csim_sub(csim_add(p.position, csim_v3(0, 5, 0)), q.position)));
     }
     NEAR(p.position.x, 0.669585, TOL(1e-5, 1e-4)); /* validation 1: the exact discrete distance at 10 ms */
     csim_destroy_world(w);
@@ -759,6 +774,7 @@ TEST(impact_between_a_tree_and_a_body_keeps_momentum) {
         double sum = (double)L[k];
         for (i = 0; i < 8; i++) sum += (double)(M[8 * k + i] * rates[i]);
         NEAR(sum / (double)(3 * mass.mass), k == 0 ? 1 : 0, TOL(1e-12, 1e-5));
+        FIGURE("impact_off", sum / (double)(3 * mass.mass) - (k == 0));
     }
     csimi_store3(spin, csim_add(csim_cross(p.position, x), csim_scale(mass.inertia.m[0], o)));
     csimi_store3(L, csim_cross(p.position, csim_v3(3 * mass.mass, 0, 0)));
@@ -766,6 +782,7 @@ TEST(impact_between_a_tree_and_a_body_keeps_momentum) {
         double sum = (double)(spin[k] - L[k]);
         for (i = 0; i < 8; i++) sum += (double)(M[8 * (3 + k) + i] * rates[i]);
         NEAR(sum / (double)(3 * mass.mass), 0, TOL(1e-12, 1e-5));
+        FIGURE("impact_off", sum / (double)(3 * mass.mass));
     }
     csim_destroy_world(w);
 }

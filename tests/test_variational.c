@@ -97,6 +97,7 @@ TEST(bouncing_particle_keeps_its_energy_over_thousands_of_bounces) {
             for (j = 0; j < (check_long() ? 20 : 5); j++) /* 500 bounces from each height */
                 off = fmax(off, bounce(variational[k], h[i], height[i] * (1 + 0.03 * j), 500, &lowest));
             CASE("%s, h = %g: energy off by %.3g", names[variational[k]], h[i], off);
+            FIGURE(variational[k] == CSIM_HALF_STEP ? "half_bounce" : "two_bounce", off);
             NEAR(off, 0, TOL(1e-11, 5e-3));    /* 2e4 roundings, each of 1e-16 (6e-8), and they need not cancel */
             NEAR(lowest, 0, TOL(1e-12, 1e-6)); /* impacts turn it ahead of the floor */
         }
@@ -218,6 +219,8 @@ TEST(oscillator_keeps_its_energy_band_over_thousands_of_oscillations) {
         last = energy_band(&o, half, h, 1000, &turns);
         CASE("%s: band of the first %.4g, of the last %.4g, %ld oscillations", names[variational[k]], first, last,
              turns);
+        FIGURE(half ? "half_first" : "two_first", first);
+        FIGURE(half ? "half_last" : "two_last", last);
         CHECK(turns >= wanted);
         CHECK(last < 1.2 * first + TOL(0, 0.02)); /* the band of a later stretch is about the wandered start */
         CHECK(first < 0.3);
@@ -233,6 +236,7 @@ TEST(the_band_shrinks_with_the_square_of_the_step) {
         double coarse = energy_band(&a, half, 0.04, 2000, NULL), fine = energy_band(&b, half, 0.02, 4000, NULL);
         CASE("%s: %.4g, %.4g", names[variational[k]], coarse, fine);
         NEAR(coarse / fine, 4, TOL(0.4, 0.5));
+        FIGURE(half ? "half_falls" : "two_falls", coarse / fine);
         free_oscillator(&a);
         free_oscillator(&b);
     }
@@ -404,6 +408,7 @@ TEST(soft_cube_keeps_energy_and_momentum) {
             }
             now = csim_world_totals(w);
             CASE("%s, material %d: band %.3g, later %.3g", names[variational[k]], (int)materials[m], band, late);
+            FIGURE(k ? "half_cube" : "two_cube", fmax(band, late));
             CHECK(band < 0.1);
             CHECK(late < 1.5 * band + TOL(0, 0.02));
             for (c = 0; c < 3; c++) {
@@ -441,6 +446,8 @@ TEST(hinged_pendulum_keeps_its_energy) {
         open = fmax(open, (double)s.error);
     }
     CASE("band %.3g, later %.3g, open %.3g m", band, late, open);
+    FIGURE("two_hinge", fmax(band, late));
+    FIGURE("two_hinge_open", open);
     CHECK(band < TOL(1e-3, 1e-2));
     CHECK(late < 1.5 * band + TOL(0, 0.01));
     NEAR(open, 0, TOL(1e-4, 2e-4)); /* the sagitta (h w)^2 L / 8 of a step, w = 4 rad/s: 5e-5 m */
