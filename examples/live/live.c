@@ -31,7 +31,7 @@ enum { LIVE_FOLLOWS = 1, LIVE_WALLS = 2, LIVE_WITHIN = 4 };
 
 static const live_row live_table[] = {
     {"Soft creature", "A soft animal of tetrahedra and three rigid bodies fall on a table.",
-     "drop-mesh", "", 0, 1e-3, 0, -1.05, 0.36, 1, 0},
+     "drop-mesh", "", 0, 1e-3, 1.0 / 60, -1.05, 0.36, 1, 0},
     {"House of cards", "It stands by friction alone, and for as long as you like.",
      "card-house", "", 4, 0, 0, -1.05, 0.36, 1, 0},
     {"Arch", "Stones without mortar. Take one out, if you can.", "arch", "", 21, 0, 0, -1.05, 0.36, 1, 0},
@@ -42,20 +42,20 @@ static const live_row live_table[] = {
     {"Cable on a drum", "A cable is wound around a cylinder.",
      "cable-winding", "speed=2", 120, 1e-3, 0, -0.35, 0.30, 1.9, 0},
     {"Cloth on a ball", "A sheet falls on a sphere and hangs there by friction.",
-     "cloth", "", 24, 1e-3, 0, -1.05, 0.36, 1, LIVE_FOLLOWS},
+     "cloth", "", 24, 1e-3, 1.0 / 60, -1.05, 0.36, 1, LIVE_FOLLOWS},
     {"Robot dog", "Eighteen degrees of freedom trot by the drives of the joints.",
      "quadruped", "task=trot urdf=none", 0, 1e-3, 0, -1.05, 0.36, 1, LIVE_FOLLOWS},
     {"Pneumatic fingers", "Three soft fingers are inflated, close round a ball and lift it.",
-     "pneunet", "", 0, 1e-3, 0, -1.05, 0.36, 1, 0},
+     "pneunet", "wide=2", 0, 1e-3, 1.0 / 60, -1.05, 0.36, 1, 0},
     {"Ragdolls on stairs", "Three bodies of fifteen parts on joints with limits are pushed down a staircase.",
      "ragdoll", "", 3, 1e-3, 1.0 / 60, -0.75, 0.30, 1.3, LIVE_FOLLOWS | LIVE_WITHIN},
     {"Car", "Five bodies on wheel joints drive round a circle over hills of 156 800 triangles.",
      "car", "alone=1", 0, 1e-3, 0, -0.6, 0.3, 1.7, LIVE_FOLLOWS},
     {"Glass in a hand", "Three jointed fingers close round a glass and lift it.",
      "grasp", "", 0, 1e-3, 0, -1.05, 0.36, 1, LIVE_FOLLOWS},
-    {"Chain mail", "Rings that link rings catch a ball.", "net", "", 4, 1e-3, 0, -1.05, 0.5, 1.2, LIVE_FOLLOWS},
+    {"Chain mail", "Rings that link rings catch a ball.", "net", "", 4, 1e-3, 1.0 / 240, -1.05, 0.5, 1.2, LIVE_FOLLOWS},
     {"Everything", "Robot, cloth, cable, solids and rigid bodies in one pen, of which two walls are not drawn.",
-     "everything", "", 0, 1e-3, 0, -0.9, 0.6, 0.8, LIVE_FOLLOWS | LIVE_WALLS},
+     "everything", "", 0, 1e-3, 1.0 / 60, -0.9, 0.6, 0.8, LIVE_FOLLOWS | LIVE_WALLS},
 };
 
 typedef struct live_state {

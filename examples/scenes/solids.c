@@ -195,7 +195,7 @@ static void drape_finish(scene *s) {
    arches push each other apart, so that the finger curls towards the ball. As in the paper, the air is a pressure in
    the elements of the arches. */
 
-enum { PNEU_FINGERS = 3, PNEU_LONG = 26, PNEU_WIDE = 3, PNEU_THICK = 4 }; /* cells of a finger: z, y, x */
+enum { PNEU_FINGERS = 3, PNEU_LONG = 26, PNEU_THICK = 4 }; /* cells of a finger: z, x */
 
 typedef struct pneu_finger {
     csim_body_id id;
@@ -221,6 +221,7 @@ static const scene_key pneu_keys[] = {
     {"beta", "5e-3", "stiffness-proportional damping, s", NULL},
     {"pressure", "4.5e5", "in the arches, Pa", NULL},
     {"mass", "0.05", "of the ball, kg", NULL},
+    {"wide", "3", "cells across a finger", NULL},
     {NULL, NULL, NULL, NULL}};
 
 static const double pneu_length = 0.13, pneu_width = 0.018, pneu_depth = 0.02, pneu_ball = 0.03, pneu_reach = 0.045;
@@ -280,7 +281,7 @@ static void pneu_build(scene *s) {
     scene_add_ground(s, scene_number(s, "mu"));
     o->ball = scene_add_rigid(s, &ball, csim_sphere((csim_real)pneu_ball));
     o->start = pneu_ball;
-    if (!scene_mesh_cut(&s->mesh, PNEU_THICK, PNEU_WIDE, PNEU_LONG, scene_v3(0, -pneu_width / 2, -pneu_length),
+    if (!scene_mesh_cut(&s->mesh, PNEU_THICK, (int)fmax(1, scene_number(s, "wide")), PNEU_LONG, scene_v3(0, -pneu_width / 2, -pneu_length),
                         scene_v3(pneu_depth, pneu_width / 2, 0), pneu_keep, NULL, NULL)) {
         scene_fail(s, "out of memory");
         return;
