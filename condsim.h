@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a6d7056d8e2dd64a
+   Hash of the parts: 7af55533ee4cb50d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2679,11 +2679,11 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
-   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
-   damping of their own: csim_tree_set_friction). */
+/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
+   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
-/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
+/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
+   bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
 /* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
@@ -2698,15 +2698,12 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
    before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
-/* ---- forces at points, of every kind of body. A rigid body is pushed at the point itself, wherever that is; a tree
-   there too, on the link whose shape is nearest (without shapes: CSIM_WRONG_KIND; csim_tree_add_link_force names the
-   link); all others at the point of them that is nearest: of the surface of a solid, cloth or reduced body, within the
-   radius of a cable, the particle. That is where queries hit. */
+/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
+   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
-/* Impulse [N s] at a point of the world: velocities change at once, by M^-1 J' impulse. Static and kinematic bodies and
-   nodes: no change. */
+/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
 CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
 
 /* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale
@@ -3589,8 +3586,7 @@ typedef struct csimi_tree {
     bool linear, anchored;
     int first_node, node_count; /* its surface vertices: nodes that follow, never unknowns */
     int first_number, number_count;
-    csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
-    csim_real gravity;                         /* share of gravity that pulls */
+    csim_real mass_damping, stiffness_damping;
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -3947,9 +3943,9 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
-   may be null: zero; in the user's order) under this share of gravity. */
+   may be null: zero; in the user's order); gravity[3]. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
-                               csim_real gravity);
+                               const csim_real *gravity);
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
@@ -4022,8 +4018,6 @@ CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_
                                     csimi_state *next);
 /* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: of the tree) velocities. */
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
-/* Velocities after an impulse at the point of three nodes with these weights. */
-CSIMI_FN void csimi_reduced_push(csimi_state *s, int tree, const int *node, const csim_real *weight, csim_vec3 impulse);
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
 /* Terms of sum W_k (velocity of node k), W [9 count]: returns how many. */
@@ -6809,8 +6803,6 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* Whether M of tree t is positive definite: every joint moves some mass. */
 CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
-/* reshape.c: what calls on links begin with. */
-CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot);
 CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
@@ -9888,11 +9880,6 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
                      csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
-/* As if its joints were free. */
-static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
-    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
-}
-
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
@@ -9903,13 +9890,13 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
-    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
+    case CSIMI_PLACE_VERTEX:
+    case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
     case CSIMI_PLACE_EDGE:
         a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
         return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
+        if (p->node[3] > 0) return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a;
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
     }
@@ -11371,7 +11358,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
-    csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
     for (k = 0; k < n; k++)
         w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
@@ -11573,40 +11560,6 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
     }
 }
 
-/* Rates after an impulse at a triangle of nodes: M(q) change = J' impulse; the linear ones are those of the centre of
-   mass, which no mode moves. */
-CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const csim_real *weight, csim_vec3 impulse) {
-    const csimi_tree *tree = s->tree + t;
-    csim_real *rate = s->coord_rate + 3 * (size_t)tree->first_block;
-    csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
-    const int n = w->m.modes, size = 3 + n;
-    csim_vec3 point = csim_v3(0, 0, 0);
-    double body[3], x[CSIMI_REDUCED_MOST];
-    int i, k, c;
-    w->theta = 1;
-    w->h = w->alpha = w->beta = 0;
-    w->anchored = tree->anchored;
-    for (k = 0; k < n * n; k++) w->K[k] = 0;
-    csimi_reduced_tangent(w, w->A); /* M */
-    csimi_load64(csim_unrotate(w->frame.rotation, impulse), body);
-    for (k = 0; k < n; k++) x[3 + k] = 0;
-    for (i = 0; i < 3; i++) {
-        const size_t row = 3 * (size_t)(node[i] - tree->first_node);
-        point = csim_madd(point, weight[i], csimi_load3(s->x + 3 * (size_t)node[i]));
-        for (c = 0; c < 3; c++)
-            for (k = 0; k < n; k++)
-                x[3 + k] += (double)weight[i] * body[c] * w->m.shape[(row + (size_t)c) * (size_t)n + (size_t)k];
-    }
-    csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
-    for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
-    if (!csimi_cholesky(size, w->A)) return;
-    csimi_cholesky_solve(size, w->A, x);
-    if (!w->anchored)
-        csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
-    csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
-    for (k = 0; k < n; k++) rate[6 + k] += (csim_real)x[3 + k];
-}
-
 /* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
 static void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
                                csim_real *val) {
@@ -11637,7 +11590,7 @@ CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_st
         e[i] = 1;
         csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
         csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
-        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * tree->gravity * s->gravity[i]);
+        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * s->gravity[i]);
         b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
     }
     for (i = 0; i < 3; i++)
@@ -11940,7 +11893,7 @@ static void csimi_tree_columns(const csimi_state *s, const csimi_tree *tree) {
 }
 
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rate, const csim_real *acceleration,
-                               csim_real gravity) {
+                               const csim_real *gravity) {
     const csimi_tree *tree = s->tree + t;
     int i, k;
     csimi_tree_columns(s, tree);
@@ -11953,7 +11906,7 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
             V = s->link_work[tree->first_link + link->parent].V;
             A = s->link_work[tree->first_link + link->parent].A;
         } else {
-            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* as an upward acceleration of the world, once */
+            A.v = csim_scale(-1, csimi_load3(gravity)); /* gravity as an upward acceleration of the world, once */
         }
         motion = csimi_tree_joint_motion(link, work, rate + link->coord);
         A = csimi_twist_add(A, csimi_tree_joint_drift(link, work, &motion, &V));
@@ -12005,7 +11958,7 @@ CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *r
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
-    csim_vec3 g = csim_scale(s->tree[s->tree_link[i].tree].gravity, csimi_load3(s->gravity));
+    csim_vec3 g = csimi_load3(s->gravity);
     const csimi_twist S = csimi_tree_joint_column(s->tree_link + i, s->link_work + i, k);
     return csim_dot(S.v, csim_scale(c->m, g)) + csim_dot(S.w, csim_cross(c->mc, g));
 }
@@ -12189,7 +12142,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_mirror(s, tree, system->A.val);
             continue;
         }
-        csimi_tree_study(s, t, vk, NULL, tree->gravity);
+        csimi_tree_study(s, t, vk, NULL, s->gravity);
         share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
@@ -12206,7 +12159,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
         }
-        csimi_tree_mass(s, tree, inverse_theta + h * tree->mass_damping, system->A.val, NULL);
+        csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
         csimi_tree_mirror(s, tree, system->A.val);
     }
 }
@@ -12328,7 +12281,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
         csimi_tree_totals sum;
-        csim_vec3 g = csim_scale(tree->gravity, csimi_load3(s->gravity));
+        csim_vec3 g = csimi_load3(s->gravity);
         if (tree->mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
@@ -12384,11 +12337,12 @@ static void csimi_flight_lock(csimi_flight *f) {
 
 /* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
 static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
+    static const csim_real none[3] = {0, 0, 0};
     const csimi_tree *tree = s->tree + t;
     const csimi_link_work *root = s->link_work + tree->first_link;
     csim_real I[9];
     csim_vec3 c;
-    csimi_tree_study(s, t, rate, NULL, 0);
+    csimi_tree_study(s, t, rate, NULL, none);
     f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
     f->m = root->C.m;
     if (!csimi_floats(s, tree)) return true;
@@ -31244,9 +31198,11 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
    holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
-   w = E v (bodies.c), where the mass is 1. */
+   w = E v (bodies.c), where the mass is 1; each block of three numbers there has the room of four, the fourth 0, and
+   rows go along: both bodies of a contact are four quads. */
 
-enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4 }; /* of either sweep, where A couples bodies */
+enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
+       CSIMI_BOUNDED_ROW = 16 };
 #define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
@@ -31257,8 +31213,8 @@ typedef struct csimi_soft {
 
 /* A contact of rigid bodies and ground under the strict law: normals are read three times a substep ... */
 typedef struct csimi_normal {
-    int a, b; /* where the six numbers of each body begin; the ground has six of its own, all 0 */
-    csim_real J[12], mass;
+    int a, b; /* where the two blocks of each body begin; the ground has two of its own, all 0 */
+    csim_real J[CSIMI_BOUNDED_ROW], mass;
     csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
     csim_real lambda;             /* of a substep */
     int moving, on;               /* both sides move: the softer spring; it began the substep with an impulse */
@@ -31266,7 +31222,7 @@ typedef struct csimi_normal {
 
 /* ... and tangents once. */
 typedef struct csimi_tangent {
-    csim_real J[24], mass, mu, ground[2], lambda[2];
+    csim_real J[2 * CSIMI_BOUNDED_ROW], mass, mu, ground[2], lambda[2];
     int contact;
 } csimi_tangent;
 
@@ -31292,8 +31248,8 @@ typedef struct csimi_bounded {
     csimi_tangent *tangent;
     csimi_bounded_row *row;
     csimi_piece *pieces;
-    csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
-    csim_real *mean;           /* [3n + 6] coupled: their sum without the springs / S */
+    csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -31309,7 +31265,7 @@ typedef enum csimi_bounded_kind {
 
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts;
     csim_problem_size own = *size;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
@@ -31345,18 +31301,61 @@ CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_so
     return most;
 }
 
-/* ---- one number of both bodies of a contact */
+/* ---- one row on both bodies of a contact: quads, or the same sums one by one */
 
-static csim_real csimi_dot12(const csim_real *J, const csim_real *a, const csim_real *b) {
-    const csim_real even = J[0] * a[0] + J[2] * a[2] + J[4] * a[4] + J[6] * b[0] + J[8] * b[2] + J[10] * b[4];
-    const csim_real odd = J[1] * a[1] + J[3] * a[3] + J[5] * a[5] + J[7] * b[1] + J[9] * b[3] + J[11] * b[5];
-    return even + odd;
+#if CSIMI_QUADS
+#define CSIMI_FOUR(p) (*(csimi_quad_real *)(p))
+#define CSIMI_FOUR_OF(p) (*(const csimi_quad_real *)(p))
+#endif
+
+static csim_real csimi_row_dot(const csim_real *J, const csim_real *a, const csim_real *b) {
+#if CSIMI_QUADS
+    const csimi_quad_real s = CSIMI_FOUR_OF(J) * CSIMI_FOUR_OF(a) + CSIMI_FOUR_OF(J + 4) * CSIMI_FOUR_OF(a + 4) +
+                              CSIMI_FOUR_OF(J + 8) * CSIMI_FOUR_OF(b) + CSIMI_FOUR_OF(J + 12) * CSIMI_FOUR_OF(b + 4);
+#else
+    csim_real s[3];
+    int k;
+    for (k = 0; k < 3; ++k) s[k] = J[k] * a[k] + J[4 + k] * a[4 + k] + J[8 + k] * b[k] + J[12 + k] * b[4 + k];
+#endif
+    return s[0] + s[1] + s[2];
 }
 
-static void csimi_push12(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+static void csimi_row_push(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+#if CSIMI_QUADS
+    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x;
+    CSIMI_FOUR(a + 4) += CSIMI_FOUR_OF(J + 4) * x;
+    CSIMI_FOUR(b) += CSIMI_FOUR_OF(J + 8) * x;
+    CSIMI_FOUR(b + 4) += CSIMI_FOUR_OF(J + 12) * x;
+#else
     int k;
-    for (k = 0; k < 6; ++k) a[k] += J[k] * x;
-    for (k = 0; k < 6; ++k) b[k] += J[6 + k] * x;
+    for (k = 0; k < 8; ++k) a[k] += J[k] * x;
+    for (k = 0; k < 8; ++k) b[k] += J[8 + k] * x;
+#endif
+}
+
+/* y += x share, of all blocks */
+static void csimi_bounded_add(const csimi_bounded *s, const csim_real *x, csim_real share, csim_real *y) {
+    int i;
+    for (i = 0; i < 4 * s->n; i += 4) {
+#if CSIMI_QUADS
+        CSIMI_FOUR(y + i) += CSIMI_FOUR_OF(x + i) * share;
+#else
+        y[i] += x[i] * share;
+        y[i + 1] += x[i + 1] * share;
+        y[i + 2] += x[i + 2] * share;
+#endif
+    }
+}
+
+/* Pieces of other contacts, on blocks of four: u += J v and w += J' impulse. */
+static void csimi_slow_velocity(const csimi_bounded *s, const csimi_bounded_row *r, const csim_real *v, csim_real *u) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmul3(p->J, v + 4 * (ptrdiff_t)p->block, u);
+}
+
+static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const csim_real *impulse) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmulT3(p->J, impulse, s->w + 4 * (ptrdiff_t)p->block);
 }
 
 /* ---- springs */
@@ -31392,13 +31391,11 @@ static void csimi_quick_warm(csimi_bounded *s) {
     const csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        int k;
         n->on = n->lambda > 0;
         if (!n->on) continue;
-        for (k = 0; k < 6; ++k) {
-            a[k] += n->J[k] * n->lambda + t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-            b[k] += n->J[6 + k] * n->lambda + t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-        }
+        csimi_row_push(n->J, n->lambda, a, b);
+        csimi_row_push(t->J, t->lambda[0], a, b);
+        csimi_row_push(t->J + CSIMI_BOUNDED_ROW, t->lambda[1], a, b);
     }
 }
 
@@ -31407,10 +31404,10 @@ static void csimi_quick_bias(csimi_bounded *s) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        const csim_real u = n->ground + csimi_dot12(n->J, a, b);
+        const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
         const csim_real next =
             csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
-        csimi_push12(n->J, next - n->lambda, a, b);
+        csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
 }
@@ -31418,21 +31415,16 @@ static void csimi_quick_bias(csimi_bounded *s) {
 /* The friction of a contact: a step against the slip, cut to the disk. */
 static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, csim_real *b) {
     csim_real next[2], length2;
-    int k;
-    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_dot12(t->J, a, b));
-    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_dot12(t->J + 12, a, b));
+    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_row_dot(t->J, a, b));
+    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_row_dot(t->J + CSIMI_BOUNDED_ROW, a, b));
     length2 = next[0] * next[0] + next[1] * next[1];
     if (length2 > radius * radius) {
         const csim_real cut = radius / CSIMI_SQRT(length2);
         next[0] *= cut;
         next[1] *= cut;
     }
-    t->lambda[0] = next[0] - t->lambda[0];
-    t->lambda[1] = next[1] - t->lambda[1];
-    for (k = 0; k < 6; ++k) {
-        a[k] += t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-        b[k] += t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-    }
+    csimi_row_push(t->J, next[0] - t->lambda[0], a, b);
+    csimi_row_push(t->J + CSIMI_BOUNDED_ROW, next[1] - t->lambda[1], a, b);
     t->lambda[0] = next[0];
     t->lambda[1] = next[1];
 }
@@ -31444,10 +31436,10 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
-        n->gap = n->start + time * n->ground + csimi_dot12(n->J, s->way + n->a, s->way + n->b);
-        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_dot12(n->J, a, b), n->gap, n->lambda);
+        n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
         if (next > 0 || n->lambda > 0 || n->on) {
-            csimi_push12(n->J, next - n->lambda, a, b);
+            csimi_row_push(n->J, next - n->lambda, a, b);
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
@@ -31472,12 +31464,12 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
         change[k] = next[k] - r->lambda[k];
         r->lambda[k] = next[k];
     }
-    csimi_pieces_push(s->pieces + r->first, r->count, change, s->w);
+    csimi_slow_push(s, r, change);
 }
 
 static void csimi_slow_warm(csimi_bounded *s) {
     const csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) csimi_pieces_push(s->pieces + r->first, r->count, r->lambda, s->w);
+    for (; r < end; ++r) csimi_slow_push(s, r, r->lambda);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
@@ -31488,13 +31480,13 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
         int k;
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         if (csimi_bounded_frictional(r->contact->law)) {
             const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
             next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
                                           r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
-            csimi_pieces_velocity(s->pieces + r->first, r->count, s->way, drift);
+            csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
                 u[k] += r->contact->phi[k] +
                         CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
@@ -31527,14 +31519,13 @@ static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, con
 }
 
 static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real time) {
-    const csimi_piece *piece = s->pieces + r->first;
     const csim_contact *c = r->contact;
     const csim_real substeps = (csim_real)s->substeps, *phi = c->phi;
     const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[0] * substeps : 0;
     csim_real u[3] = {0, 0, 0}, way[3] = {0, 0, 0}, next[3];
-    csimi_pieces_velocity(piece, r->count, s->way, way);
+    csimi_slow_velocity(s, r, s->way, way);
     r->gap = r->start + time * r->ground + way[0];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     u[0] += r->ground;
     if (c->law == CSIM_LAW_PROXIMAL) { /* the convex model is one projection */
         const csim_real step = r->row[0] > 0 && r->slide > 0 ? 1 / (1 / r->row[0] + 1 / r->slide) : 0;
@@ -31551,7 +31542,7 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
     u[0] = 0;
     u[1] = phi[1];
     u[2] = phi[2];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_slow_slide(r, substeps, u, next);
     csimi_slow_change(s, r, next);
 }
@@ -31560,7 +31551,7 @@ static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
     csim_real u[3], x[3], next[3];
     int k;
     CSIMI_MEMCPY(u, r->contact->phi, sizeof u);
-    csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_mul3(r->inverse, u, x);
     for (k = 0; k < 3; ++k) next[k] = r->lambda[k] - x[k];
     csimi_slow_change(s, r, next);
@@ -31574,7 +31565,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
         csim_real u[3], next[3];
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         CSIMI_MEMCPY(u, c->phi, sizeof u);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
         csimi_slow_change(s, r, next);
     }
@@ -31597,21 +31588,24 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
-/* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
-static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
-                                   int *at) {
+/* Whether a contact is one of two rigid bodies, or of one and the ground; their first blocks, n: the ground. */
+static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, int *body) {
     const csimi_basis *e = &s->basis;
     const int *begin = e->couples ? e->coupled.first : e->bodies.first;
     const int *size = e->couples ? e->coupled.size : e->bodies.size;
-    int k, sides = 0;
+    int side, k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
-    at[0] = at[1] = 3 * s->n;
-    for (k = 0; k < count; ++k) {
-        const int first = begin[piece[k].block];
-        if (size[first] != 2) return false;
-        if (sides > 0 && at[sides - 1] == 3 * first) continue;
-        if (sides == 2) return false;
-        at[sides++] = 3 * first;
+    body[0] = body[1] = s->n;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int block = e->couples ? e->coupled.factor.place[p->terms[k].block] : p->terms[k].block;
+            const int first = begin[block];
+            if (size[first] != 2) return false;
+            if (sides > 0 && body[sides - 1] == first) continue;
+            if (sides == 2) return false;
+            body[sides++] = first;
+        }
     }
     return true;
 }
@@ -31626,30 +31620,80 @@ static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *p
     *ground = phi - csimi_max(*gap, 0);
 }
 
-static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const csimi_piece *piece,
-                             int count, const int *at, const csim_real *W, const csim_real *lambda) {
+/* Three rows J of a contact, from its pieces ... */
+static void csimi_quick_gather(const csimi_piece *piece, int count, const int *body, csim_real *J) {
+    int k, i, r;
+    for (k = 0; k < count; ++k) {
+        const int at = piece[k].block - body[0], to = at == 0 || at == 1 ? at : 2 + piece[k].block - body[1];
+        for (r = 0; r < 3; ++r)
+            for (i = 0; i < 3; ++i) J[CSIMI_BOUNDED_ROW * r + 4 * to + i] += piece[k].J[3 * r + i];
+    }
+}
+
+/* ... or at once where A does not couple bodies: R J E^-1, of each body its second block first. */
+static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, const int *body,
+                             csim_real *J) {
+    const csimi_bodies *e = &s->basis.bodies;
+    csim_real X[36], own[9];
+    int side, k, r;
+    for (r = 0; r < 36; ++r) X[r] = 0;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int at = p->terms[k].block - body[0];
+            csim_real *to = X + 9 * (at == 0 || at == 1 ? at : 2 + p->terms[k].block - body[1]);
+            csimi_matmul(c->R, p->terms[k].J, own);
+            for (r = 0; r < 9; ++r) to[r] += side ? -own[r] : own[r];
+        }
+    }
+    for (side = 0; side < 2 && body[side] < s->n; ++side) {
+        const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[body[side]];
+        const csimi_wide *E = e->factor + 9 * (ptrdiff_t)e->row[body[side] + 1], *D = E + 9;
+        const bool both = e->on[body[side] + 1] & 1u;
+        for (r = 0; r < 3; ++r) {
+            const csim_real *x = X + 18 * side + 3 * r, *y = x + 9;
+            csim_real *to = J + CSIMI_BOUNDED_ROW * r + 8 * side;
+            csimi_wide a[3], b[3];
+            for (k = 0; k < 3; ++k) {
+                a[k] = (csimi_wide)x[k];
+                b[k] = (csimi_wide)y[k];
+            }
+            b[0] = b[0] * D[0] + b[1] * D[3] + b[2] * D[6];
+            b[1] = b[1] * D[4] + b[2] * D[7];
+            b[2] = b[2] * D[8];
+            for (k = 0; k < 3 && both; ++k) a[k] += b[0] * E[k] + b[1] * E[3 + k] + b[2] * E[6 + k];
+            a[0] = a[0] * C[0] + a[1] * C[3] + a[2] * C[6];
+            a[1] = a[1] * C[4] + a[2] * C[7];
+            a[2] = a[2] * C[8];
+            for (k = 0; k < 3; ++k) {
+                to[k] = (csim_real)a[k];
+                to[4 + k] = (csim_real)b[k];
+            }
+        }
+    }
+}
+
+static csim_real csimi_row_square(const csim_real *J) {
+    return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2);
+}
+
+static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
+                             const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
     const csim_contact *c = s->problem->contacts + m;
-    int k, i;
-    CSIMI_MEMSET(n, 0, sizeof *n);
-    CSIMI_MEMSET(t, 0, sizeof *t);
-    n->a = at[0];
-    n->b = at[1];
-    for (k = 0; k < count; ++k) {
-        const int to = 3 * piece[k].block - at[0], from = to >= 0 && to < 6 ? to : 6 + 3 * piece[k].block - at[1];
-        for (i = 0; i < 3; ++i) {
-            n->J[from + i] += piece[k].J[i];
-            t->J[from + i] += piece[k].J[3 + i];
-            t->J[12 + from + i] += piece[k].J[6 + i];
-        }
-    }
+    int i;
+    n->a = 4 * body[0];
+    n->b = 4 * body[1];
+    CSIMI_MEMCPY(n->J, J, sizeof n->J);
+    CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = at[1] < 3 * s->n;
-    n->mass = csimi_bounded_over(W[0]);
+    n->moving = body[1] < s->n;
+    n->on = 0;
+    n->mass = csimi_bounded_over(csimi_row_square(n->J));
     n->lambda = lambda[0];
-    t->mass = csimi_bounded_over(W[4] + W[8]);
+    t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
     t->contact = m;
     for (i = 0; i < 2; ++i) {
@@ -31690,6 +31734,15 @@ static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, 
         if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
 }
 
+static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_real *to) {
+    int i, k;
+    for (i = 0; i < s->n; ++i) {
+        for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
+        to[4 * i + 3] = 0;
+    }
+    for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
+}
+
 /* w = E v, and what forces change it by in a substep: E'^-1 (b - A v) / S. */
 static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     const csim_problem *p = s->problem;
@@ -31698,14 +31751,13 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
+    csimi_bounded_spread(s, 1, s->w);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
-    for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
-    for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    csimi_bounded_spread(s, s->share, s->step);
+    CSIMI_MEMSET(s->way, 0, (4 * (size_t)s->n + 8) * sizeof *s->way);
+    if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -31714,45 +31766,50 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_basis_rows(&s->basis, p, m, piece);
-        csim_real W[9], start[3];
-        int side[2];
-        csimi_pieces_delassus(piece, count, W);
+        csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
+        int body[2], count = 0;
+        const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
         csimi_impulse_allow(p->contacts + m, start);
         for (k = 0; k < 3; ++k) {
             start[k] *= s->share;
             s->sum[3 * (ptrdiff_t)m + k] = 0;
         }
-        if (csimi_bounded_is_quick(s, p->contacts + m, piece, count, side)) {
-            csimi_quick_open(s, params, m, piece, count, side, W, start);
-        } else {
+        if (!quick) {
+            csimi_pieces_delassus(piece, count, W);
             csimi_slow_open(s, params, m, at, count, W, start);
             at += count;
+            continue;
         }
+        CSIMI_MEMSET(J, 0, sizeof J);
+        if (s->basis.couples)
+            csimi_quick_gather(piece, count, body, J);
+        else
+            csimi_quick_rows(s, p, p->contacts + m, body, J);
+        csimi_quick_open(s, params, m, body, J, start);
     }
 }
 
 /* ---- a frame */
 
 static void csimi_bounded_frame(csimi_bounded *s) {
-    const int numbers = 3 * s->n;
-    int k, i, round;
+    int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
+        csimi_bounded_add(s, s->step, 1, s->w);
         csimi_slow_warm(s);
         csimi_quick_warm(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
         }
-        for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
+        csimi_bounded_add(s, s->w, s->share, s->way);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        if (s->basis.couples || s->lumps) csimi_bounded_add(s, s->w, s->share, s->mean);
     }
 }
 
@@ -31762,9 +31819,10 @@ static void csimi_bounded_frame(csimi_bounded *s) {
 static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
-        s->wide[i] = (double)s->way[i];
+        const int at = 4 * (i / 3) + i % 3;
+        s->wide[i] = (double)s->way[at];
         if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
-            s->wide[i] += (double)s->w[i] - (double)s->mean[i];
+            s->wide[i] += (double)s->w[at] - (double)s->mean[at];
     }
     csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
@@ -31885,6 +31943,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
 
 #undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
+#if CSIMI_QUADS
+#undef CSIMI_FOUR
+#undef CSIMI_FOUR_OF
+#endif
 #endif
 /* ==== end solve/bounded.c */
 
@@ -35099,7 +35161,7 @@ CSIM_API csim_status csim_tree_mass_matrix(const csim_world *w, csim_body_id id,
     int t;
     CSIMI_READ_TREE(w, id, 0, M);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
     csimi_tree_mass_matrix(s, t, M);
     return CSIM_OK;
 }
@@ -35108,7 +35170,7 @@ CSIM_API csim_status csim_tree_bias(const csim_world *w, csim_body_id id, csim_r
     int t;
     CSIMI_READ_TREE(w, id, 0, C);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
     csimi_tree_forces(s, t, C);
     return CSIM_OK;
 }
@@ -35119,7 +35181,7 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *w, csim_body_i
     CSIMI_READ_TREE(w, id, 0, forces);
     if (!accelerations) return CSIM_NULL_ARGUMENT;
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, tree->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, s->gravity);
     csimi_tree_forces(s, t, forces);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++)
@@ -36325,8 +36387,8 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
-    if (b->tree >= 0) w->store.state.tree[b->tree].mass_damping = linear;
     if (b->rigid >= 0) {
         w->store.state.rigid_damping[2 * b->rigid] = linear;
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
@@ -36341,7 +36403,6 @@ CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_
     if (status) return status;
     *scale = 1;
     if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
-    if (b->tree >= 0) *scale = w->store.state.tree[b->tree].gravity;
     if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
     return CSIM_OK;
 }
@@ -36354,8 +36415,8 @@ CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id,
     if (status) return status;
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
-    if (b->tree >= 0) w->store.state.tree[b->tree].gravity = scale;
     if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
     return CSIM_OK;
@@ -36450,6 +36511,54 @@ CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose
     way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
     return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
                                   csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
+}
+
+/* ---- forces at points */
+
+/* Checks both vectors and that the body has a force of its own. */
+static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
+                                   csim_vec3 point, int *slot) {
+    csim_status status = csimi_open_body(w, id, fn, slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
+        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
+    if (status) return status;
+    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
+    return csim_body_add_force(w, id, force,
+                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
+}
+
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
+    csimi_store *s;
+    csim_real inverse[9], spin[3], turn[3];
+    csim_vec3 arm, v;
+    const csim_real *twist;
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
+    if (status) return status;
+    s = &w->store;
+    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
+    if ((i = s->body[slot].rigid) < 0) {
+        const int node = s->body[slot].first_node;
+        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
+        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
+    }
+    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
+    csimi_rigid_inertia_world(&s->state, i, inverse);
+    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
+    csimi_store3(spin, csim_cross(arm, impulse));
+    csimi_mul3(inverse, spin, turn);
+    twist = s->state.velocity + 6 * i;
+    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
+    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
 }
 
 /* ---- lists */
@@ -36871,7 +36980,6 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, number_count, COUNT, CSIMI_AXIS_modal),
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree, gravity, REALS, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -43733,7 +43841,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
    the motion of a step and hold the features that lie within the margin of their start; so that
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
-                                       small for most pairs, and the others are collided once more;
+                                       small for most pairs; others are collided once more where that may tell
+                                       something: a pair deeper than all before, or deeper than it was by the slack;
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
@@ -43749,6 +43858,7 @@ typedef struct csimi_eye {
     csim_real slack;
     csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
     int *thrown, count;       /* [shapes] */
+    csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are */
     int *near;                /* [shapes] that the nodes of one body come near */
     double deepest;
 } csimi_eye;
@@ -43764,6 +43874,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
     e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
 }
 
@@ -43856,34 +43967,58 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
                : 0;
 }
 
-/* Contacts first .. end - 1 of one pair of shapes. */
+/* The contacts of one pair of shapes from first on: where they end. */
+static int csimi_eye_end(const csimi_eye *e, int first) {
+    const csimi_found_contact *c = e->f->found;
+    int end = first + 1;
+    while (end < e->f->found_count && c[first].part_a == c[end].part_a && c[first].part_b == c[end].part_b) end++;
+    return end;
+}
+
+static bool csimi_eye_shaped(const csimi_eye *e, int first) {
+    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
+}
+
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step. */
+static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
+    csim_real depth = 0;
+    for (; first < end; first++)
+        depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
+    return depth;
+}
+
+/* Points that have no row were no deeper than those that have, and turning moves either: the pair is no deeper than its
+   planes and twice what turning moves. It is looked at where that would tell something. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
-    const bool turns = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b) > small;
-    double before = 0, depth = 0;
+    const csim_real spin = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b);
+    const double most = (double)(e->planes[first] + 2 * spin);
+    double before = 0, depth = (double)e->planes[first];
     int i;
-    for (i = first; i < end; i++) {
-        c = e->f->found + i;
-        before = csimi_deeper(before, -(double)c->gap);
-        if (turns) continue;
-        depth = csimi_deeper(depth, -(double)csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c));
-    }
+    for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
-    if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    if (spin > small || depth > before + (double)small) {
+        const bool tells = most > e->deepest || most > before + (double)e->slack;
+        depth = tells ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b) : 0;
+    }
     depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
+/* The pair with the deepest planes first: most others cannot be deeper. */
 static void csimi_eye_pairs(csimi_eye *e) {
-    const csimi_found_contact *c = e->f->found;
-    int first, end;
+    int first, end, deepest = -1;
     for (first = 0; first < e->f->found_count; first = end) {
-        for (end = first + 1; end < e->f->found_count && c[first].part_a == c[end].part_a &&
-                              c[first].part_b == c[end].part_b;
-             end++) {
-        }
-        if (c[first].part_a >= 0 && c[first].part_b >= 0) csimi_eye_pair(e, first, end);
+        end = csimi_eye_end(e, first);
+        if (!csimi_eye_shaped(e, first)) continue;
+        e->planes[first] = csimi_eye_planes(e, first, end);
+        if (deepest < 0 || e->planes[first] > e->planes[deepest]) deepest = first;
+    }
+    if (deepest >= 0) csimi_eye_pair(e, deepest, csimi_eye_end(e, deepest));
+    for (first = 0; first < e->f->found_count; first = end) {
+        end = csimi_eye_end(e, first);
+        if (first != deepest && csimi_eye_shaped(e, first)) csimi_eye_pair(e, first, end);
     }
 }
 
@@ -46645,7 +46780,7 @@ CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_
 }
 
 #ifndef CONDSIM_NO_TREE
-CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
+static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
     csim_status status = csimi_open_shaped(w, id, fn, slot);
     const csimi_body *b;
     if (status) return status;
@@ -46709,54 +46844,30 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
 }
-#endif
-/* ==== end world/reshape.c */
 
-/* ==== begin world/push.c ======================================================================================== */
-/* world/push: forces and impulses at points of every kind of body. */
-
-/* What a push at a point acts on: a rigid body, a link, or nodes, and then perhaps the frame of their edge. */
-typedef struct csimi_grip {
-    int rigid, link, frame; /* -1: none */
-    int count, node[3];
-    csim_real weight[3];
-    csim_vec3 at, arm; /* where it acts; of a frame: from the line of its edge */
-} csimi_grip;
-
-#ifndef CONDSIM_NO_TREE
-static bool csimi_grip_link(const csimi_store *s, const csimi_body *b, csim_vec3 point, csimi_grip *g) {
-    csim_real nearest = CSIMI_HUGE;
-    int i;
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
-        csim_pose p;
-        csim_vec3 n;
-        csim_real d;
-        if (s->skin[i].gone || s->skin[i].disabled || s->skin[i].sensor) continue;
-        p = csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local);
-        d = csimi_distance_at(s->shape + i, s->hull, p, point, &n, NULL);
-        if (!(d < nearest)) continue;
-        nearest = d;
-        g->link = s->state.tree[b->tree].first_link + s->shape_link[i];
-    }
-    return g->link >= 0;
-}
-
-/* M change = J' impulse, by the factor that a look at the masses leaves. */
-static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int link, csim_vec3 point,
-                                   csim_vec3 impulse) {
-    csimi_state *s = &w->store.state;
-    const csimi_tree *tree = s->tree + w->store.body[slot].tree;
+/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    static const char fn[] = "csim_tree_add_link_impulse";
+    csimi_state *s;
+    const csimi_tree *tree;
     csimi_arena arena;
     csimi_wide *H, *x;
-    int i, k;
-    if (tree->dof_count == 0) return CSIM_OK;
+    int slot, i, k;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
+    s = &w->store.state;
+    tree = s->tree + w->store.body[slot].tree;
+    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
     if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
     arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
     H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
     x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
     for (i = 0; i < tree->dof_count; i++) x[i] = 0;
-    for (i = link; i >= 0; i = csimi_link_above(s, i)) {
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
         csim_vec3 c[6];
         csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
@@ -46771,181 +46882,8 @@ static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int 
         }
     return CSIM_OK;
 }
-
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    static const char fn[] = "csim_tree_add_link_impulse";
-    const csimi_tree *tree;
-    int slot;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
-    tree = w->store.state.tree + w->store.body[slot].tree;
-    if (tree->mode != CSIMI_FREE || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
-    return csimi_push_link(w, fn, slot, tree->first_link + link, point, impulse);
-}
 #endif
-
-#ifndef CONDSIM_NO_CABLE
-/* The nearest point of a cable: on an edge, or off it by as much as the radius. */
-static void csimi_grip_edge(const csimi_store *s, const csimi_body *b, csim_vec3 point, csimi_grip *g) {
-    csim_real nearest = CSIMI_HUGE;
-    int i, k;
-    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
-        const int *node = s->state.edge_node + 2 * (size_t)i;
-        const csim_vec3 a = csimi_load3(s->state.x + 3 * (size_t)node[0]);
-        const csim_vec3 e = csim_sub(csimi_load3(s->state.x + 3 * (size_t)node[1]), a);
-        const csim_real square = csim_dot(e, e);
-        const csim_real t = square > 0 ? csimi_clamp(csim_dot(csim_sub(point, a), e) / square, 0, 1) : 0;
-        const csim_vec3 on = csim_madd(a, t, e), off = csim_sub(point, on);
-        const csim_real d = csim_length(off);
-        if (!(d < nearest)) continue;
-        nearest = d;
-        g->frame = i;
-        g->count = 2;
-        for (k = 0; k < 2; k++) g->node[k] = node[k];
-        g->weight[0] = 1 - t;
-        g->weight[1] = t;
-        g->arm = d > b->radius ? csim_scale(b->radius / d, off) : off;
-        g->at = csim_add(on, g->arm);
-    }
-}
-#endif
-
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_REDUCED)
-static void csimi_grip_triangle(const csimi_store *s, int slot, csim_vec3 point, csimi_grip *g) {
-    const csimi_surface surface = csimi_look_surface(s, slot);
-    csimi_surface_hit hit;
-    int k;
-    if (!csimi_surface_nearest(&surface, point, CSIMI_HUGE, NULL, &hit)) return;
-    g->count = 3;
-    g->at = hit.point;
-    for (k = 0; k < 3; k++) {
-        const int vertex = surface.triangle[3 * (size_t)hit.triangle + (size_t)k];
-        g->node[k] = s->surface_node[s->body[slot].first_surface + vertex];
-        g->weight[k] = hit.weight[k];
-    }
-}
-#endif
-
-/* Checks both vectors and finds what of the body the point takes hold of. */
-static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
-                                   csim_vec3 point, int *at, csimi_grip *g) {
-    const csimi_body *b;
-    int slot;
-    csim_status status;
-    if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    if ((status = csimi_find_body(w, id, fn, &slot, &w->error)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    CSIMI_MEMSET(g, 0, sizeof *g);
-    b = w->store.body + slot;
-    g->rigid = b->rigid;
-    g->link = g->frame = -1;
-    g->at = point;
-    *at = slot;
-    if (b->rigid >= 0) return CSIM_OK;
-#ifndef CONDSIM_NO_TREE
-    if (b->kind == CSIM_BODY_TREE)
-        return csimi_grip_link(&w->store, b, point, g)
-                   ? CSIM_OK
-                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
-                                "a tree that has shapes; others by their links");
-#endif
-#ifndef CONDSIM_NO_CABLE
-    if (b->kind == CSIM_BODY_CABLE) csimi_grip_edge(&w->store, b, point, g);
-#endif
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_REDUCED)
-    if (b->triangle_count > 0) csimi_grip_triangle(&w->store, slot, point, g);
-#endif
-    if (g->count > 0) return CSIM_OK;
-    g->count = 1; /* a particle */
-    g->node[0] = b->first_node;
-    g->weight[0] = 1;
-    return CSIM_OK;
-}
-
-static void csimi_push_add(csim_real *a, csim_real share, csim_vec3 v) {
-    csimi_store3(a, csim_madd(csimi_load3(a), share, v));
-}
-
-CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
-    csimi_state *s;
-    csimi_grip g;
-    int slot, k;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot, &g);
-    if (status || !(csim_dot(force, force) > 0)) return status;
-    s = &w->store.state;
-    if (g.rigid >= 0)
-        return csim_body_add_force(w, id, force, csim_cross(csim_sub(point, csimi_load3(s->com + 3 * g.rigid)), force));
-    csimi_wake(w, slot);
-    if (g.link >= 0) csimi_tree_push_link(&w->store, g.link, point, force, csim_v3(0, 0, 0));
-    for (k = 0; k < g.count; k++) csimi_push_add(s->node_force + 3 * (size_t)g.node[k], g.weight[k], force);
-    if (g.frame >= 0) csimi_push_add(s->frame_torque + 3 * (size_t)g.frame, 1, csim_cross(g.arm, force));
-    return CSIM_OK;
-}
-
-/* Velocity and spin of a rigid body. */
-static csim_status csimi_push_rigid(csim_world *w, csim_body_id id, int i, csim_vec3 impulse, csim_vec3 point) {
-    const csimi_state *s = &w->store.state;
-    const csim_real *twist = s->velocity + 6 * i;
-    csim_real inverse[9], spin[3], turn[3];
-    csim_vec3 v;
-    csimi_rigid_inertia_world(s, i, inverse);
-    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
-    csimi_store3(spin, csim_cross(csim_sub(point, csimi_load3(s->com + 3 * i)), impulse));
-    csimi_mul3(inverse, spin, turn);
-    v = csim_madd(csimi_load3(twist), 1 / s->rigid_mass[i], impulse);
-    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
-}
-
-/* Velocities of nodes, and of the frame of their edge. */
-static void csimi_push_nodes(csimi_store *s, const csimi_grip *g, csim_vec3 impulse) {
-    csim_real inverse[9], spin[3], turn[3];
-    int k;
-    for (k = 0; k < g->count; k++) {
-        const size_t i = (size_t)g->node[k];
-        if (s->state.node_mode[i] != CSIMI_FREE) continue;
-        csimi_push_add(s->state.v + 3 * i, g->weight[k] / s->state.node_mass[i], impulse);
-        csimi_store3(s->node_rep + 3 * i, csimi_load3(s->state.v + 3 * i));
-    }
-    if (g->frame < 0 || s->state.frame_mode[g->frame] != CSIMI_FREE) return;
-    csimi_frame_inertia_world(&s->state, g->frame, inverse);
-    if (!csimi_inverse3(inverse, inverse)) return;
-    csimi_store3(spin, csim_cross(g->arm, impulse));
-    csimi_mul3(inverse, spin, turn);
-    csimi_set_frame_velocity(
-        s, g->frame, csim_add(csimi_load3(s->state.frame_velocity + 3 * (size_t)g->frame), csimi_load3(turn)));
-}
-
-CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
-    static const char fn[] = "csim_body_add_impulse_at";
-    csimi_grip g;
-    int slot;
-    csim_status status = csimi_open_push(w, id, fn, "impulse", impulse, point, &slot, &g);
-    if (status || w->store.body[slot].motion != CSIM_DYNAMIC || !(csim_dot(impulse, impulse) > 0)) return status;
-    if (g.rigid >= 0) return csimi_push_rigid(w, id, g.rigid, impulse, point);
-#ifndef CONDSIM_NO_TREE
-    if (g.link >= 0) return csimi_push_link(w, fn, slot, g.link, point, impulse);
-#endif
-    csimi_wake(w, slot);
-#ifndef CONDSIM_NO_REDUCED
-    if (w->store.body[slot].kind == CSIM_BODY_REDUCED) {
-        csimi_store *s = &w->store;
-        csimi_reduced_push(&s->state, s->body[slot].tree, g.node, g.weight, impulse);
-        CSIMI_MEMCPY(s->coord_rep + 3 * s->state.tree[s->body[slot].tree].first_block,
-                     s->state.coord_rate + 3 * s->state.tree[s->body[slot].tree].first_block,
-                     3 * (size_t)s->state.tree[s->body[slot].tree].block_count * sizeof(csim_real));
-        csimi_reduced_refresh(s, s->body[slot].tree);
-        return CSIM_OK;
-    }
-#endif
-    csimi_push_nodes(&w->store, &g, impulse);
-    return CSIM_OK;
-}
-/* ==== end world/push.c */
+/* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: making springs and exclusions; the ends of links. */
@@ -48242,7 +48180,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csim_real *M = CSIMI_PUSH(&arena, csim_real, n * n);
     size_t i;
     if (arena.overflow) return false;
-    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
+    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, s->state.gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
     if (n > 0 && !csimi_cholesky((int)n, H)) return false;
@@ -48260,7 +48198,6 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->link_count = def->link_count;
     tree->first_block = s->count.coords;
     tree->mode = csimi_mode_of(def->motion);
-    tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
@@ -54529,6 +54466,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PENALTY_SAFE
 #undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
+#undef CSIMI_FOUR
+#undef CSIMI_FOUR_OF
 #undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT

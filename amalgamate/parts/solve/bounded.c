@@ -12,10 +12,12 @@
    holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
-   w = E v (bodies.c), where the mass is 1. */
+   w = E v (bodies.c), where the mass is 1; each block of three numbers there has the room of four, the fourth 0, and
+   rows go along: both bodies of a contact are four quads. */
 #include "private.h"
 
-enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4 }; /* of either sweep, where A couples bodies */
+enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
+       CSIMI_BOUNDED_ROW = 16 };
 #define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
@@ -26,8 +28,8 @@ typedef struct csimi_soft {
 
 /* A contact of rigid bodies and ground under the strict law: normals are read three times a substep ... */
 typedef struct csimi_normal {
-    int a, b; /* where the six numbers of each body begin; the ground has six of its own, all 0 */
-    csim_real J[12], mass;
+    int a, b; /* where the two blocks of each body begin; the ground has two of its own, all 0 */
+    csim_real J[CSIMI_BOUNDED_ROW], mass;
     csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
     csim_real lambda;             /* of a substep */
     int moving, on;               /* both sides move: the softer spring; it began the substep with an impulse */
@@ -35,7 +37,7 @@ typedef struct csimi_normal {
 
 /* ... and tangents once. */
 typedef struct csimi_tangent {
-    csim_real J[24], mass, mu, ground[2], lambda[2];
+    csim_real J[2 * CSIMI_BOUNDED_ROW], mass, mu, ground[2], lambda[2];
     int contact;
 } csimi_tangent;
 
@@ -61,8 +63,8 @@ typedef struct csimi_bounded {
     csimi_tangent *tangent;
     csimi_bounded_row *row;
     csimi_piece *pieces;
-    csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
-    csim_real *mean;           /* [3n + 6] coupled: their sum without the springs / S */
+    csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -78,7 +80,7 @@ typedef enum csimi_bounded_kind {
 
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts;
     csim_problem_size own = *size;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
@@ -114,18 +116,61 @@ CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_so
     return most;
 }
 
-/* ---- one number of both bodies of a contact */
+/* ---- one row on both bodies of a contact: quads, or the same sums one by one */
 
-static csim_real csimi_dot12(const csim_real *J, const csim_real *a, const csim_real *b) {
-    const csim_real even = J[0] * a[0] + J[2] * a[2] + J[4] * a[4] + J[6] * b[0] + J[8] * b[2] + J[10] * b[4];
-    const csim_real odd = J[1] * a[1] + J[3] * a[3] + J[5] * a[5] + J[7] * b[1] + J[9] * b[3] + J[11] * b[5];
-    return even + odd;
+#if CSIMI_QUADS
+#define CSIMI_FOUR(p) (*(csimi_quad_real *)(p))
+#define CSIMI_FOUR_OF(p) (*(const csimi_quad_real *)(p))
+#endif
+
+static csim_real csimi_row_dot(const csim_real *J, const csim_real *a, const csim_real *b) {
+#if CSIMI_QUADS
+    const csimi_quad_real s = CSIMI_FOUR_OF(J) * CSIMI_FOUR_OF(a) + CSIMI_FOUR_OF(J + 4) * CSIMI_FOUR_OF(a + 4) +
+                              CSIMI_FOUR_OF(J + 8) * CSIMI_FOUR_OF(b) + CSIMI_FOUR_OF(J + 12) * CSIMI_FOUR_OF(b + 4);
+#else
+    csim_real s[3];
+    int k;
+    for (k = 0; k < 3; ++k) s[k] = J[k] * a[k] + J[4 + k] * a[4 + k] + J[8 + k] * b[k] + J[12 + k] * b[4 + k];
+#endif
+    return s[0] + s[1] + s[2];
 }
 
-static void csimi_push12(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+static void csimi_row_push(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+#if CSIMI_QUADS
+    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x;
+    CSIMI_FOUR(a + 4) += CSIMI_FOUR_OF(J + 4) * x;
+    CSIMI_FOUR(b) += CSIMI_FOUR_OF(J + 8) * x;
+    CSIMI_FOUR(b + 4) += CSIMI_FOUR_OF(J + 12) * x;
+#else
     int k;
-    for (k = 0; k < 6; ++k) a[k] += J[k] * x;
-    for (k = 0; k < 6; ++k) b[k] += J[6 + k] * x;
+    for (k = 0; k < 8; ++k) a[k] += J[k] * x;
+    for (k = 0; k < 8; ++k) b[k] += J[8 + k] * x;
+#endif
+}
+
+/* y += x share, of all blocks */
+static void csimi_bounded_add(const csimi_bounded *s, const csim_real *x, csim_real share, csim_real *y) {
+    int i;
+    for (i = 0; i < 4 * s->n; i += 4) {
+#if CSIMI_QUADS
+        CSIMI_FOUR(y + i) += CSIMI_FOUR_OF(x + i) * share;
+#else
+        y[i] += x[i] * share;
+        y[i + 1] += x[i + 1] * share;
+        y[i + 2] += x[i + 2] * share;
+#endif
+    }
+}
+
+/* Pieces of other contacts, on blocks of four: u += J v and w += J' impulse. */
+static void csimi_slow_velocity(const csimi_bounded *s, const csimi_bounded_row *r, const csim_real *v, csim_real *u) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmul3(p->J, v + 4 * (ptrdiff_t)p->block, u);
+}
+
+static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const csim_real *impulse) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmulT3(p->J, impulse, s->w + 4 * (ptrdiff_t)p->block);
 }
 
 /* ---- springs */
@@ -161,13 +206,11 @@ static void csimi_quick_warm(csimi_bounded *s) {
     const csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        int k;
         n->on = n->lambda > 0;
         if (!n->on) continue;
-        for (k = 0; k < 6; ++k) {
-            a[k] += n->J[k] * n->lambda + t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-            b[k] += n->J[6 + k] * n->lambda + t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-        }
+        csimi_row_push(n->J, n->lambda, a, b);
+        csimi_row_push(t->J, t->lambda[0], a, b);
+        csimi_row_push(t->J + CSIMI_BOUNDED_ROW, t->lambda[1], a, b);
     }
 }
 
@@ -176,10 +219,10 @@ static void csimi_quick_bias(csimi_bounded *s) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        const csim_real u = n->ground + csimi_dot12(n->J, a, b);
+        const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
         const csim_real next =
             csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
-        csimi_push12(n->J, next - n->lambda, a, b);
+        csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
 }
@@ -187,21 +230,16 @@ static void csimi_quick_bias(csimi_bounded *s) {
 /* The friction of a contact: a step against the slip, cut to the disk. */
 static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, csim_real *b) {
     csim_real next[2], length2;
-    int k;
-    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_dot12(t->J, a, b));
-    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_dot12(t->J + 12, a, b));
+    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_row_dot(t->J, a, b));
+    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_row_dot(t->J + CSIMI_BOUNDED_ROW, a, b));
     length2 = next[0] * next[0] + next[1] * next[1];
     if (length2 > radius * radius) {
         const csim_real cut = radius / CSIMI_SQRT(length2);
         next[0] *= cut;
         next[1] *= cut;
     }
-    t->lambda[0] = next[0] - t->lambda[0];
-    t->lambda[1] = next[1] - t->lambda[1];
-    for (k = 0; k < 6; ++k) {
-        a[k] += t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-        b[k] += t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-    }
+    csimi_row_push(t->J, next[0] - t->lambda[0], a, b);
+    csimi_row_push(t->J + CSIMI_BOUNDED_ROW, next[1] - t->lambda[1], a, b);
     t->lambda[0] = next[0];
     t->lambda[1] = next[1];
 }
@@ -213,10 +251,10 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
-        n->gap = n->start + time * n->ground + csimi_dot12(n->J, s->way + n->a, s->way + n->b);
-        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_dot12(n->J, a, b), n->gap, n->lambda);
+        n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
         if (next > 0 || n->lambda > 0 || n->on) {
-            csimi_push12(n->J, next - n->lambda, a, b);
+            csimi_row_push(n->J, next - n->lambda, a, b);
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
@@ -241,12 +279,12 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
         change[k] = next[k] - r->lambda[k];
         r->lambda[k] = next[k];
     }
-    csimi_pieces_push(s->pieces + r->first, r->count, change, s->w);
+    csimi_slow_push(s, r, change);
 }
 
 static void csimi_slow_warm(csimi_bounded *s) {
     const csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) csimi_pieces_push(s->pieces + r->first, r->count, r->lambda, s->w);
+    for (; r < end; ++r) csimi_slow_push(s, r, r->lambda);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
@@ -257,13 +295,13 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
         int k;
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         if (csimi_bounded_frictional(r->contact->law)) {
             const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
             next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
                                           r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
-            csimi_pieces_velocity(s->pieces + r->first, r->count, s->way, drift);
+            csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
                 u[k] += r->contact->phi[k] +
                         CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
@@ -296,14 +334,13 @@ static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, con
 }
 
 static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real time) {
-    const csimi_piece *piece = s->pieces + r->first;
     const csim_contact *c = r->contact;
     const csim_real substeps = (csim_real)s->substeps, *phi = c->phi;
     const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[0] * substeps : 0;
     csim_real u[3] = {0, 0, 0}, way[3] = {0, 0, 0}, next[3];
-    csimi_pieces_velocity(piece, r->count, s->way, way);
+    csimi_slow_velocity(s, r, s->way, way);
     r->gap = r->start + time * r->ground + way[0];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     u[0] += r->ground;
     if (c->law == CSIM_LAW_PROXIMAL) { /* the convex model is one projection */
         const csim_real step = r->row[0] > 0 && r->slide > 0 ? 1 / (1 / r->row[0] + 1 / r->slide) : 0;
@@ -320,7 +357,7 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
     u[0] = 0;
     u[1] = phi[1];
     u[2] = phi[2];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_slow_slide(r, substeps, u, next);
     csimi_slow_change(s, r, next);
 }
@@ -329,7 +366,7 @@ static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
     csim_real u[3], x[3], next[3];
     int k;
     CSIMI_MEMCPY(u, r->contact->phi, sizeof u);
-    csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_mul3(r->inverse, u, x);
     for (k = 0; k < 3; ++k) next[k] = r->lambda[k] - x[k];
     csimi_slow_change(s, r, next);
@@ -343,7 +380,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
         csim_real u[3], next[3];
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         CSIMI_MEMCPY(u, c->phi, sizeof u);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
         csimi_slow_change(s, r, next);
     }
@@ -366,21 +403,24 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
-/* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
-static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
-                                   int *at) {
+/* Whether a contact is one of two rigid bodies, or of one and the ground; their first blocks, n: the ground. */
+static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, int *body) {
     const csimi_basis *e = &s->basis;
     const int *begin = e->couples ? e->coupled.first : e->bodies.first;
     const int *size = e->couples ? e->coupled.size : e->bodies.size;
-    int k, sides = 0;
+    int side, k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
-    at[0] = at[1] = 3 * s->n;
-    for (k = 0; k < count; ++k) {
-        const int first = begin[piece[k].block];
-        if (size[first] != 2) return false;
-        if (sides > 0 && at[sides - 1] == 3 * first) continue;
-        if (sides == 2) return false;
-        at[sides++] = 3 * first;
+    body[0] = body[1] = s->n;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int block = e->couples ? e->coupled.factor.place[p->terms[k].block] : p->terms[k].block;
+            const int first = begin[block];
+            if (size[first] != 2) return false;
+            if (sides > 0 && body[sides - 1] == first) continue;
+            if (sides == 2) return false;
+            body[sides++] = first;
+        }
     }
     return true;
 }
@@ -395,30 +435,80 @@ static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *p
     *ground = phi - csimi_max(*gap, 0);
 }
 
-static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const csimi_piece *piece,
-                             int count, const int *at, const csim_real *W, const csim_real *lambda) {
+/* Three rows J of a contact, from its pieces ... */
+static void csimi_quick_gather(const csimi_piece *piece, int count, const int *body, csim_real *J) {
+    int k, i, r;
+    for (k = 0; k < count; ++k) {
+        const int at = piece[k].block - body[0], to = at == 0 || at == 1 ? at : 2 + piece[k].block - body[1];
+        for (r = 0; r < 3; ++r)
+            for (i = 0; i < 3; ++i) J[CSIMI_BOUNDED_ROW * r + 4 * to + i] += piece[k].J[3 * r + i];
+    }
+}
+
+/* ... or at once where A does not couple bodies: R J E^-1, of each body its second block first. */
+static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, const int *body,
+                             csim_real *J) {
+    const csimi_bodies *e = &s->basis.bodies;
+    csim_real X[36], own[9];
+    int side, k, r;
+    for (r = 0; r < 36; ++r) X[r] = 0;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int at = p->terms[k].block - body[0];
+            csim_real *to = X + 9 * (at == 0 || at == 1 ? at : 2 + p->terms[k].block - body[1]);
+            csimi_matmul(c->R, p->terms[k].J, own);
+            for (r = 0; r < 9; ++r) to[r] += side ? -own[r] : own[r];
+        }
+    }
+    for (side = 0; side < 2 && body[side] < s->n; ++side) {
+        const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[body[side]];
+        const csimi_wide *E = e->factor + 9 * (ptrdiff_t)e->row[body[side] + 1], *D = E + 9;
+        const bool both = e->on[body[side] + 1] & 1u;
+        for (r = 0; r < 3; ++r) {
+            const csim_real *x = X + 18 * side + 3 * r, *y = x + 9;
+            csim_real *to = J + CSIMI_BOUNDED_ROW * r + 8 * side;
+            csimi_wide a[3], b[3];
+            for (k = 0; k < 3; ++k) {
+                a[k] = (csimi_wide)x[k];
+                b[k] = (csimi_wide)y[k];
+            }
+            b[0] = b[0] * D[0] + b[1] * D[3] + b[2] * D[6];
+            b[1] = b[1] * D[4] + b[2] * D[7];
+            b[2] = b[2] * D[8];
+            for (k = 0; k < 3 && both; ++k) a[k] += b[0] * E[k] + b[1] * E[3 + k] + b[2] * E[6 + k];
+            a[0] = a[0] * C[0] + a[1] * C[3] + a[2] * C[6];
+            a[1] = a[1] * C[4] + a[2] * C[7];
+            a[2] = a[2] * C[8];
+            for (k = 0; k < 3; ++k) {
+                to[k] = (csim_real)a[k];
+                to[4 + k] = (csim_real)b[k];
+            }
+        }
+    }
+}
+
+static csim_real csimi_row_square(const csim_real *J) {
+    return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2);
+}
+
+static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
+                             const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
     const csim_contact *c = s->problem->contacts + m;
-    int k, i;
-    CSIMI_MEMSET(n, 0, sizeof *n);
-    CSIMI_MEMSET(t, 0, sizeof *t);
-    n->a = at[0];
-    n->b = at[1];
-    for (k = 0; k < count; ++k) {
-        const int to = 3 * piece[k].block - at[0], from = to >= 0 && to < 6 ? to : 6 + 3 * piece[k].block - at[1];
-        for (i = 0; i < 3; ++i) {
-            n->J[from + i] += piece[k].J[i];
-            t->J[from + i] += piece[k].J[3 + i];
-            t->J[12 + from + i] += piece[k].J[6 + i];
-        }
-    }
+    int i;
+    n->a = 4 * body[0];
+    n->b = 4 * body[1];
+    CSIMI_MEMCPY(n->J, J, sizeof n->J);
+    CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = at[1] < 3 * s->n;
-    n->mass = csimi_bounded_over(W[0]);
+    n->moving = body[1] < s->n;
+    n->on = 0;
+    n->mass = csimi_bounded_over(csimi_row_square(n->J));
     n->lambda = lambda[0];
-    t->mass = csimi_bounded_over(W[4] + W[8]);
+    t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
     t->contact = m;
     for (i = 0; i < 2; ++i) {
@@ -459,6 +549,15 @@ static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, 
         if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
 }
 
+static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_real *to) {
+    int i, k;
+    for (i = 0; i < s->n; ++i) {
+        for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
+        to[4 * i + 3] = 0;
+    }
+    for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
+}
+
 /* w = E v, and what forces change it by in a substep: E'^-1 (b - A v) / S. */
 static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     const csim_problem *p = s->problem;
@@ -467,14 +566,13 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
+    csimi_bounded_spread(s, 1, s->w);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
-    for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
-    for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    csimi_bounded_spread(s, s->share, s->step);
+    CSIMI_MEMSET(s->way, 0, (4 * (size_t)s->n + 8) * sizeof *s->way);
+    if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -483,45 +581,50 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_basis_rows(&s->basis, p, m, piece);
-        csim_real W[9], start[3];
-        int side[2];
-        csimi_pieces_delassus(piece, count, W);
+        csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
+        int body[2], count = 0;
+        const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
         csimi_impulse_allow(p->contacts + m, start);
         for (k = 0; k < 3; ++k) {
             start[k] *= s->share;
             s->sum[3 * (ptrdiff_t)m + k] = 0;
         }
-        if (csimi_bounded_is_quick(s, p->contacts + m, piece, count, side)) {
-            csimi_quick_open(s, params, m, piece, count, side, W, start);
-        } else {
+        if (!quick) {
+            csimi_pieces_delassus(piece, count, W);
             csimi_slow_open(s, params, m, at, count, W, start);
             at += count;
+            continue;
         }
+        CSIMI_MEMSET(J, 0, sizeof J);
+        if (s->basis.couples)
+            csimi_quick_gather(piece, count, body, J);
+        else
+            csimi_quick_rows(s, p, p->contacts + m, body, J);
+        csimi_quick_open(s, params, m, body, J, start);
     }
 }
 
 /* ---- a frame */
 
 static void csimi_bounded_frame(csimi_bounded *s) {
-    const int numbers = 3 * s->n;
-    int k, i, round;
+    int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
+        csimi_bounded_add(s, s->step, 1, s->w);
         csimi_slow_warm(s);
         csimi_quick_warm(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
         }
-        for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
+        csimi_bounded_add(s, s->w, s->share, s->way);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        if (s->basis.couples || s->lumps) csimi_bounded_add(s, s->w, s->share, s->mean);
     }
 }
 
@@ -531,9 +634,10 @@ static void csimi_bounded_frame(csimi_bounded *s) {
 static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
-        s->wide[i] = (double)s->way[i];
+        const int at = 4 * (i / 3) + i % 3;
+        s->wide[i] = (double)s->way[at];
         if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
-            s->wide[i] += (double)s->w[i] - (double)s->mean[i];
+            s->wide[i] += (double)s->w[at] - (double)s->mean[at];
     }
     csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
@@ -654,3 +758,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
 
 #undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
+#if CSIMI_QUADS
+#undef CSIMI_FOUR
+#undef CSIMI_FOUR_OF
+#endif

@@ -2,7 +2,8 @@
    the motion of a step and hold the features that lie within the margin of their start; so that
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
-                                       small for most pairs, and the others are collided once more;
+                                       small for most pairs; others are collided once more where that may tell
+                                       something: a pair deeper than all before, or deeper than it was by the slack;
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
@@ -19,6 +20,7 @@ typedef struct csimi_eye {
     csim_real slack;
     csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
     int *thrown, count;       /* [shapes] */
+    csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are */
     int *near;                /* [shapes] that the nodes of one body come near */
     double deepest;
 } csimi_eye;
@@ -34,6 +36,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
     e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
 }
 
@@ -126,34 +129,58 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
                : 0;
 }
 
-/* Contacts first .. end - 1 of one pair of shapes. */
+/* The contacts of one pair of shapes from first on: where they end. */
+static int csimi_eye_end(const csimi_eye *e, int first) {
+    const csimi_found_contact *c = e->f->found;
+    int end = first + 1;
+    while (end < e->f->found_count && c[first].part_a == c[end].part_a && c[first].part_b == c[end].part_b) end++;
+    return end;
+}
+
+static bool csimi_eye_shaped(const csimi_eye *e, int first) {
+    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
+}
+
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step. */
+static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
+    csim_real depth = 0;
+    for (; first < end; first++)
+        depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
+    return depth;
+}
+
+/* Points that have no row were no deeper than those that have, and turning moves either: the pair is no deeper than its
+   planes and twice what turning moves. It is looked at where that would tell something. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
-    const bool turns = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b) > small;
-    double before = 0, depth = 0;
+    const csim_real spin = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b);
+    const double most = (double)(e->planes[first] + 2 * spin);
+    double before = 0, depth = (double)e->planes[first];
     int i;
-    for (i = first; i < end; i++) {
-        c = e->f->found + i;
-        before = csimi_deeper(before, -(double)c->gap);
-        if (turns) continue;
-        depth = csimi_deeper(depth, -(double)csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c));
-    }
+    for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
-    if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    if (spin > small || depth > before + (double)small) {
+        const bool tells = most > e->deepest || most > before + (double)e->slack;
+        depth = tells ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b) : 0;
+    }
     depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
+/* The pair with the deepest planes first: most others cannot be deeper. */
 static void csimi_eye_pairs(csimi_eye *e) {
-    const csimi_found_contact *c = e->f->found;
-    int first, end;
+    int first, end, deepest = -1;
     for (first = 0; first < e->f->found_count; first = end) {
-        for (end = first + 1; end < e->f->found_count && c[first].part_a == c[end].part_a &&
-                              c[first].part_b == c[end].part_b;
-             end++) {
-        }
-        if (c[first].part_a >= 0 && c[first].part_b >= 0) csimi_eye_pair(e, first, end);
+        end = csimi_eye_end(e, first);
+        if (!csimi_eye_shaped(e, first)) continue;
+        e->planes[first] = csimi_eye_planes(e, first, end);
+        if (deepest < 0 || e->planes[first] > e->planes[deepest]) deepest = first;
+    }
+    if (deepest >= 0) csimi_eye_pair(e, deepest, csimi_eye_end(e, deepest));
+    for (first = 0; first < e->f->found_count; first = end) {
+        end = csimi_eye_end(e, first);
+        if (first != deepest && csimi_eye_shaped(e, first)) csimi_eye_pair(e, first, end);
     }
 }
 
