@@ -14,6 +14,7 @@ typedef struct csimi_cert_contact {
     const csim_contact *contact;
     csimi_wide u[3], lambda[3];
     csimi_wide speed; /* sum of the magnitudes u is a difference of */
+    csimi_wide rounded; /* m/s: what the last bits of impulses are worth */
     csimi_wide rho;   /* kg */
     csimi_wide tiny;  /* N s */
 } csimi_cert_contact;
@@ -34,30 +35,35 @@ CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side, or its magnitude. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, bool magnitudes,
-                               csimi_wide *g) {
+/* g += J' lambda for one side, and its magnitude. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, csimi_wide *g,
+                               csimi_wide *magnitude) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        csimi_wide y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_wide y[3] = {0, 0, 0};
         csimi_addmulT3_wide(p->terms[k].J, impulse, y);
-        for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
+        for (i = 0; i < 3; ++i) {
+            g[at + i] += y[i];
+            magnitude[at + i] += csimi_cert_abs(y[i]);
+        }
     }
 }
 
-/* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, csimi_wide *g) {
+/* g = J' lambda, and the sum of what each side of a contact puts in, without signs. */
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, csimi_wide *g, csimi_wide *magnitude) {
     int m, i;
-    for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = magnitude[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        if (!(csimi_abs(l[0]) > 0 || csimi_abs(l[1]) > 0 || csimi_abs(l[2]) > 0)) continue;
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        csimi_cert_scatter(p, &c->a, world, magnitudes, g);
+        csimi_cert_scatter(p, &c->a, world, g, magnitude);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        csimi_cert_scatter(p, &c->b, world, magnitudes, g);
+        csimi_cert_scatter(p, &c->b, world, g, magnitude);
     }
 }
 
@@ -131,38 +137,48 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
     return trace / 3;
 }
 
+/* By block, [3n] each. */
+typedef struct csimi_cert_blocks {
+    csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
+    csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+} csimi_cert_blocks;
+
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
-   a robot that falls does not move, by the cancellation of what all of it does. */
+   a robot that falls does not move, by the cancellation of what all of it does. rounded: what the last bits of impulses
+   are worth there, m/s, over their unit. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
-                                csimi_wide *w, csimi_wide *speed) {
+                                const csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed,
+                                csimi_wide *rounded) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const ptrdiff_t block = p->terms[k].block;
-        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        csimi_wide x[3], y[3], term[3], loaded[3];
-        for (i = 0; i < 3; ++i) {
-            x[i] = (csimi_wide)v[3 * block + i];
-            y[i] = (csimi_wide)p->b[3 * block + i] / (csimi_wide)D[4 * i];
+        const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
+        const csimi_wide *y = blocks->loaded + at, *g = blocks->g + at;
+        const csim_real *J = p->terms[k].J;
+        csimi_wide x[3], term[3], loaded[3], worth[3];
+        for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
+        for (i = 0; i < 3; ++i, J += 3) {
+            const csimi_wide a = (csimi_wide)J[0], b = (csimi_wide)J[1], c = (csimi_wide)J[2];
+            term[i] = a * x[0] + b * x[1] + c * x[2];
+            loaded[i] = a * y[0] + b * y[1] + c * y[2];
+            worth[i] = csimi_cert_abs(a) * g[0] + csimi_cert_abs(b) * g[1] + csimi_cert_abs(c) * g[2];
+            w[i] += sign * term[i];
         }
-        csimi_cert_times(p->terms[k].J, x, term);
-        csimi_cert_times(p->terms[k].J, y, loaded);
-        w[0] += sign * term[0];
-        w[1] += sign * term[1];
-        w[2] += sign * term[2];
         *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
+        *rounded += csimi_cert_norm3(worth);
     }
 }
 
 /* most: the largest impulse of the problem. */
 static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
-                            csimi_cert_contact *c) {
+                            const csimi_cert_blocks *blocks, csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
-    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility;
+    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility, rounded[2] = {0, 0};
     int i;
     c->contact = contact;
     c->speed = 0;
-    csimi_cert_velocity(p, &contact->a, v, 1, w, &c->speed);
-    csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
+    csimi_cert_velocity(p, &contact->a, v, 1, blocks, w, &c->speed, rounded);
+    csimi_cert_velocity(p, &contact->b, v, -1, blocks, w, &c->speed, rounded + 1);
+    c->rounded = (csimi_wide)CSIMI_EPS * rounded[0] + (csimi_wide)CSIMI_EPS * rounded[1];
     csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
         phi[i] = (csimi_wide)contact->phi[i];
@@ -385,29 +401,13 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
     csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 5; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
 
 static void csimi_cert_take(double *worst, csimi_wide x) {
     if ((double)x > *worst) *worst = (double)x;
-}
-
-/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block over the
-   diagonal of A. */
-static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
-    csimi_wide sum = 0;
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k) {
-        const csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
-        const csim_real *J = p->terms[k].J;
-        csimi_wide y[3];
-        for (i = 0; i < 3; ++i, J += 3)
-            y[i] = csimi_cert_abs((csimi_wide)J[0]) * at[0] + csimi_cert_abs((csimi_wide)J[1]) * at[1] +
-                   csimi_cert_abs((csimi_wide)J[2]) * at[2];
-        sum += csimi_cert_norm3(y);
-    }
-    return (csimi_wide)CSIMI_EPS * sum;
 }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
@@ -416,17 +416,18 @@ typedef struct csimi_cert_kept {
     csimi_wide *speed;  /* m/s: what it is held against */
     csimi_wide *work;   /* J: against the law */
     csimi_wide *norm;   /* N s */
+    csimi_wide *rounded; /* m/s: what the last bits of impulses are worth */
 } csimi_cert_kept;
 
 /* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
-   rms: of all speeds, g as above. */
-static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms, const csimi_wide *g,
+   rms: of all speeds. */
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms,
                               csim_certificate *out) {
     csimi_wide work = 0;
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         const csimi_wide scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (csimi_wide)CSIMI_TINY);
-        csimi_wide rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        csimi_wide rounded = kept->rounded[m];
         if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
@@ -461,8 +462,18 @@ typedef struct csimi_cert_maps {
     csimi_wide map2, plain2, norm2, speed2;
 } csimi_cert_maps;
 
+/* Whether a contact has no impulse and clearly opens: all that its law can say about it is then 0. */
+static bool csimi_cert_opens(const csimi_cert_contact *c) {
+    const csimi_wide slip2 = c->u[1] * c->u[1] + c->u[2] * c->u[2];
+    return !(csimi_cert_norm3(c->lambda) > 0) && c->u[0] > 0 && c->u[0] * c->u[0] > CSIMI_WIDE(1e-12) * slip2;
+}
+
 static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
     if (!csimi_cert_frictional(c->contact)) return;
+    if (csimi_cert_opens(c) && csimi_law_is(c->contact, CSIM_LAW_STRICT)) {
+        sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
+        return;
+    }
     csimi_cert_take(&out->approach, -c->u[0]);
     csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
     csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
@@ -483,21 +494,24 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
+                                const csimi_cert_kept *kept, const csimi_cert_blocks *blocks,
+                                csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        csimi_wide figure, residual;
-        csimi_cert_read(p, m, v, lambda, most, &c);
+        csimi_wide figure, residual, norm;
+        csimi_cert_read(p, m, v, lambda, most, blocks, &c);
         residual = csimi_cert_residual(&c);
-        figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        norm = csimi_cert_norm3(c.lambda);
+        figure = residual / csimi_cert_max(norm, csimi_cert_max(median, c.tiny));
         kept->missed[m] = residual / c.rho;
         kept->speed[m] = c.speed;
         kept->work[m] = csimi_cert_work(&c);
-        kept->norm[m] = csimi_cert_norm3(c.lambda);
+        kept->norm[m] = norm;
+        kept->rounded[m] = c.rounded;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         pressed += kept->norm[m] * c.speed;
@@ -508,9 +522,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
-    csimi_cert_impulses(p, lambda, true, g);
-    for (m = 0; m < 3 * p->A.n; ++m) g[m] /= (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[m / 3] + 4 * (m % 3)];
-    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
+    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
@@ -526,26 +538,34 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
     csimi_cert_kept kept;
-    csimi_wide *g;
+    csimi_cert_blocks blocks;
+    int i;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.norm = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
-    csimi_cert_impulses(problem, lambda, false, g);
-    csimi_cert_dynamics(problem, v, g, certificate);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, g, certificate);
+    csimi_cert_impulses(problem, lambda, blocks.g, blocks.loaded);
+    csimi_cert_dynamics(problem, v, blocks.g, certificate);
+    for (i = 0; i < 3 * problem->A.n; ++i) {
+        const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
+        blocks.g[i] = blocks.loaded[i] / d;
+        blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+    }
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
 }
 
