@@ -22,6 +22,7 @@ typedef struct part {
     int kind;
     char path[256];     /* below amalgamate/parts/ */
     char features[256]; /* names, one of which keeps it; empty: always there */
+    bool cold;          /* what runs now and then: compiled for size */
     char *source;
 } part;
 
@@ -97,7 +98,8 @@ static void read_list(void) {
         snprintf(file, sizeof file, "amalgamate/parts/%s", path);
         parts[part_count].kind = kind;
         strcpy(parts[part_count].path, path);
-        strcpy(parts[part_count].features, features);
+        parts[part_count].cold = strncmp(features, "cold", 4) == 0 && (features[4] == ' ' || features[4] == 0);
+        strcpy(parts[part_count].features, features + (parts[part_count].cold ? 4 + (features[4] == ' ') : 0));
         parts[part_count].source = read_file(file);
         if (!parts[part_count].source) fail("%s is listed but missing", file);
         ++part_count;
@@ -209,12 +211,13 @@ static uint64_t hash_of_parts(void) {
     uint64_t hash = 14695981039346656037u; /* FNV-1a */
     int i;
     for (i = 0; i < part_count; ++i) {
-        const char *strings[3], *c;
+        const char *strings[4], *c;
         int k;
         strings[0] = parts[i].path;
         strings[1] = parts[i].features;
         strings[2] = parts[i].source;
-        for (k = 0; k < 3; ++k)
+        strings[3] = parts[i].cold ? "cold" : "";
+        for (k = 0; k < 4; ++k)
             for (c = strings[k]; *c; ++c) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     }
     return hash;
@@ -252,11 +255,19 @@ static void append_condition(const part *p) {
     append(&out, "\n");
 }
 
+/* Parts that are compiled for size stand in runs, with one mark where a run begins and one where it ends. */
+static void append_gap(bool cold) {
+    static bool within;
+    append(&out, cold == within ? "\n" : cold ? "CSIMI_COLD\n" : "CSIMI_WARM\n");
+    within = cold;
+}
+
 static void append_part(int index) {
     const part *p = &parts[index];
     const char *line = p->source;
     int number = 1;
-    append(&out, "\n/* ==== begin %s %.*s */\n", p->path, (int)(100 - strlen(p->path)),
+    append_gap(p->cold);
+    append(&out, "/* ==== begin %s %.*s */\n", p->path, (int)(100 - strlen(p->path)),
            "====================================================================================================");
     if (*p->features) append_condition(p);
     for (; *line; line += line_length(line), ++number) {
@@ -329,7 +340,8 @@ static void write_header(void) {
     append(&out, "#define CONDSIM_IMPLEMENTED\n#define CSIMI_AMALGAMATED 1\n");
     append_kind(PRIVATE);
     append_kind(BODY);
-    append(&out, "\n#ifndef CSIMI_KEEP_MACROS /* the library's own tests keep them */\n#undef CSIMI_AMALGAMATED\n");
+    append_gap(false);
+    append(&out, "#ifndef CSIMI_KEEP_MACROS /* the library's own tests keep them */\n#undef CSIMI_AMALGAMATED\n");
     append_undefs();
     append(&out, "#endif\n\n#endif /* CONDSIM_IMPLEMENTATION */\n\n%s\n/*\n", warnings_on);
     append_comment(need_file("LICENSE"));

@@ -251,15 +251,30 @@ typedef double csim_real;
 #if defined(__GNUC__) || defined(__clang__)
 #define CSIMI_UNUSED __attribute__((unused))
 #define CSIMI_NOINLINE __attribute__((noinline))
+#define CSIMI_ALWAYS __attribute__((always_inline))
 #define CSIMI_RESTRICT __restrict__
 #elif defined(_MSC_VER)
 #define CSIMI_UNUSED
 #define CSIMI_NOINLINE __declspec(noinline)
+#define CSIMI_ALWAYS
 #define CSIMI_RESTRICT __restrict
 #else
 #define CSIMI_UNUSED
 #define CSIMI_NOINLINE
+#define CSIMI_ALWAYS
 #define CSIMI_RESTRICT
+#endif
+
+/* Around parts that run now and then: compiled for size in a build that optimises, with the same bits. */
+#ifndef __OPTIMIZE__
+#define CSIMI_COLD
+#define CSIMI_WARM
+#elif defined(__clang__)
+#define CSIMI_COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define CSIMI_WARM _Pragma("clang attribute pop")
+#else
+#define CSIMI_COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define CSIMI_WARM _Pragma("GCC pop_options")
 #endif
 
 #ifdef CONDSIM_STATIC
@@ -271,11 +286,7 @@ typedef double csim_real;
 #endif
 #define CSIM_INLINE static inline CSIMI_UNUSED
 /* Small questions about a build, whose answers are to be known where they are asked. */
-#if defined(__GNUC__) || defined(__clang__)
-#define CSIMI_KNOWN static inline CSIMI_UNUSED __attribute__((always_inline))
-#else
-#define CSIMI_KNOWN CSIM_INLINE
-#endif
+#define CSIMI_KNOWN static inline CSIMI_UNUSED CSIMI_ALWAYS
 
 /* Public functions whose meaning depends on csim_real carry its name in the symbol, so that a float user
    and a double library fail to link instead of crashing. */

@@ -3,7 +3,6 @@
    the order of the tree, the edge on the other side of each edge, names. */
 #include "private.h"
 
-
 /* ---- bytes */
 
 CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {

@@ -2,8 +2,7 @@
 #include "private.h"
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-           CSIMI_AXES_LINES * n->axes;
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows + CSIMI_AXES_LINES * n->axes;
 }
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */

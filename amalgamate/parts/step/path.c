@@ -155,8 +155,7 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || way * turn > 2 * p->slack ||
-               way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
+        fast = fast || way * turn > 2 * p->slack || way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
     return fast;
@@ -194,8 +193,7 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
         p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || p->spin[i] * turn > 2 * p->slack ||
-               p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
+        fast = fast || p->spin[i] * turn > 2 * p->slack || p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
     return fast;
 }

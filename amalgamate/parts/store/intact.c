@@ -977,8 +977,7 @@ static bool csimi_body_rests(const csimi_staged *s, int slot, const csimi_body *
         return csimi_outside(s, "body", slot, "rest.ring", b->rest.ring, 0, s->n->bodies - 1L);
     CSIMI_MEMCPY(&next, CSIMI_AT(s, body) + sizeof(csimi_body) * (size_t)b->rest.ring + offsetof(csimi_body, rest),
                  sizeof next);
-    return next.asleep ||
-           csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
+    return next.asleep || csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
 }
 
 static bool csimi_body_stands(const csimi_staged *s, int slot, csimi_counts *at) {

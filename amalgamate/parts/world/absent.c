@@ -12,7 +12,6 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
 
-
 #if defined(CONDSIM_NO_CABLE)
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
     CSIMI_MEMSET(I, 0, 9 * sizeof *I);
