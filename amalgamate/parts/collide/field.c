@@ -1,7 +1,7 @@
 /* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
 #include "private.h"
 
-#define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
+#define CSIMI_FIELD_MAGIC 0x3264696569667363ull /* "csfieid2" on a little-endian machine */
 #define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
 #define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
 

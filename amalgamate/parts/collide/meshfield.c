@@ -204,7 +204,7 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
     int i, k, t;
     for (i = 2 * s->leaves - 1; i > 0; i--) {
         csimi_cluster *c = m->cluster + i;
-        const float *box = s->box + 6 * (size_t)i;
+        const float *box = s->box + csimi_surface_box(i);
         csim_vec3 corner;
         CSIMI_MEMSET(c, 0, sizeof *c);
         if (i < s->leaves) {
@@ -229,9 +229,9 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
         }
         if (!(c->weight > 0)) continue;
         c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
-                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
-                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
+        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[12] - c->middle.x),
+                         csimi_max(c->middle.y - (csim_real)box[4], (csim_real)box[16] - c->middle.y),
+                         csimi_max(c->middle.z - (csim_real)box[8], (csim_real)box[20] - c->middle.z));
         c->radius = csim_length(corner);
     }
 }

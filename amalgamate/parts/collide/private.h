@@ -131,7 +131,8 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
+    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward, by
+                            fours 4 i .. 4 i + 3: their lower x, then y, z, and their upper ones */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -154,7 +155,10 @@ typedef struct csimi_surface_hit {
     bool inside;
     bool border; /* an edge or corner with triangles on one side only */
 } csimi_surface_hit;
-CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
+CSIMI_FN int csimi_surface_leaves(int count); /* a power of 2 */
+CSIMI_FN int csimi_surface_boxes(int count);  /* at most count + 4 */
+/* Where the numbers of a node begin: lower ones at 0, 4, 8, upper ones at 12, 16, 20. */
+CSIM_INLINE size_t csimi_surface_box(int node) { return 24 * (size_t)(node >> 2) + (size_t)(node & 3); }
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
@@ -192,8 +196,8 @@ typedef struct csimi_surface_ray {
     const csimi_surface *surface;
     csim_real most;
     csimi_surface_slab slab;
-    float enter[32];
-    int stack[32], top, next, end;
+    float enter[64];
+    int stack[64], top, next, end;
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);

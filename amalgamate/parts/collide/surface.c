@@ -64,13 +64,13 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 
 /* ---- the tree */
 
-static int csimi_surface_leaves(int count) {
+CSIMI_FN int csimi_surface_leaves(int count) {
     int leaves = 1;
     while (leaves * CSIMI_LEAF < count) leaves *= 2;
     return leaves;
 }
 
-CSIMI_FN int csimi_surface_boxes(int count) { return 2 * csimi_surface_leaves(count); }
+CSIMI_FN int csimi_surface_boxes(int count) { return csimi_imax(4, 2 * csimi_surface_leaves(count)); }
 
 /* Every third bit of a 10-bit number. */
 static uint32_t csimi_spread_bits(uint32_t x) {
@@ -200,16 +200,17 @@ static float csimi_box_outward(csim_real x, float sign) {
 static void csimi_box_empty(float *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = 1e30f;
-        box[3 + k] = -1e30f;
+        box[4 * k] = 1e30f;
+        box[12 + 4 * k] = -1e30f;
     }
 }
 
-static void csimi_box_add(float *box, const float *lower, const float *upper) {
+/* lower and upper: one in every stride numbers. */
+static void csimi_box_add(float *box, const float *lower, const float *upper, int stride) {
     int k;
     for (k = 0; k < 3; ++k) {
-        if (lower[k] < box[k]) box[k] = lower[k];
-        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
+        if (lower[stride * k] < box[4 * k]) box[4 * k] = lower[stride * k];
+        if (upper[stride * k] > box[12 + 4 * k]) box[12 + 4 * k] = upper[stride * k];
     }
 }
 
@@ -225,26 +226,29 @@ static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
             upper[k] = csimi_max(upper[k], x);
         }
     for (k = 0; k < 3; ++k) {
-        box[k] = csimi_box_outward(lower[k], -1);
-        box[3 + k] = csimi_box_outward(upper[k], 1);
+        box[4 * k] = csimi_box_outward(lower[k], -1);
+        box[12 + 4 * k] = csimi_box_outward(upper[k], 1);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
     int i;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
+    for (i = 0; i < 4; i++) csimi_box_empty(s->box + csimi_surface_box(i)); /* that is no node */
+    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + csimi_surface_box(s->leaves + i));
     for (i = s->leaves - 1; i > 0; --i) {
-        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
-        csimi_box_add(box, child + 6, child + 9);
+        float *box = s->box + csimi_surface_box(i);
+        const float *child = s->box + csimi_surface_box(2 * i);
+        csimi_box_empty(box);
+        csimi_box_add(box, child, child + 12, 4);
+        csimi_box_add(box, child + 1, child + 13, 4);
     }
 }
 
 CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
-    const float *box = s->box + 6;
-    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
-    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
+    const float *box = s->box + csimi_surface_box(1);
+    *lower = csim_v3((csim_real)box[0], (csim_real)box[4], (csim_real)box[8]);
+    *upper = csim_v3((csim_real)box[12], (csim_real)box[16], (csim_real)box[20]);
 }
 
 /* Squared distance to a box; an empty one is far. */
@@ -252,7 +256,7 @@ static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max((csim_real)box[4 * k] - p[k], p[k] - (csim_real)box[12 + 4 * k]), 0);
         sum += d * d;
     }
     return sum;
@@ -272,9 +276,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const float *box = w->surface->box + 6 * (size_t)node;
+        const float *box = w->surface->box + csimi_surface_box(node);
         int k;
-        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && (csim_real)box[4 * k] <= w->upper[k] && (csim_real)box[12 + 4 * k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -298,7 +302,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
         lower[k] = csimi_box_outward(x[k], -1);
         upper[k] = csimi_box_outward(x[k], 1);
     }
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
+    for (; node > 0; node /= 2) csimi_box_add(s->box + csimi_surface_box(node), lower, upper, 1);
 }
 
 #define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
@@ -306,6 +310,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
     csim_real x[3], wide[3], inverse[3];
+    const bool odd = (s->leaves & 0x2aaaaaaa) != 0; /* so many levels above the leaves */
     int k;
     r->surface = s;
     csimi_store3(x, origin);
@@ -316,32 +321,69 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
         if (s->count > 0)
             wide[k] += (csim_real)CSIMI_RAY_ROOM *
-                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+                       (csimi_abs((csim_real)s->box[1 + 4 * k]) + csimi_abs((csim_real)s->box[13 + 4 * k]));
         r->slab.inverse[k] = (float)inverse[k];
-        r->slab.in[k] = up ? k : 3 + k;
-        r->slab.out[k] = up ? 3 + k : k;
+        r->slab.in[k] = up ? 4 * k : 12 + 4 * k;
+        r->slab.out[k] = up ? 12 + 4 * k : 4 * k;
         r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
         r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
-    r->enter[0] = 0;
-    r->stack[0] = 1;
-    r->top = s->count > 0;
+    r->enter[0] = r->enter[1] = 0;
+    r->stack[0] = odd ? 3 : 1; /* levels are gone down by twos, to that of the leaves */
+    r->stack[1] = 2;
+    r->top = s->count == 0 ? 0 : odd ? 2 : 1;
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
-static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
-    float first = 0;
+/* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
+   empty box is far. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY)
+typedef float csimi_four __attribute__((vector_size(16)));
+typedef int csimi_four_bits __attribute__((vector_size(16)));
+
+static csimi_four csimi_four_at(const float *x) {
+    csimi_four v;
+    CSIMI_MEMCPY(&v, x, sizeof v);
+    return v;
+}
+
+static csimi_four csimi_four_pick(csimi_four_bits first, csimi_four a, csimi_four b) {
+    return (csimi_four)((first & (csimi_four_bits)a) | (~first & (csimi_four_bits)b));
+}
+
+static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
+    csimi_four first = {0, 0, 0, 0}, end = {last, last, last, last};
+    csimi_four_bits met;
     int k;
     for (k = 0; k < 3; ++k) {
-        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
-        first = a > first ? a : first;
-        last = b < last ? b : last;
+        const csimi_four a = (csimi_four_at(four + r->in[k]) - r->from[k]) * r->inverse[k];
+        const csimi_four b = (csimi_four_at(four + r->out[k]) - r->to[k]) * r->inverse[k];
+        first = csimi_four_pick(a > first, a, first);
+        end = csimi_four_pick(b < end, b, end);
     }
-    *enter = first;
-    return first <= last * (1 + CSIMI_RAY_ROOM);
+    met = first <= end * (1 + CSIMI_RAY_ROOM);
+    CSIMI_MEMCPY(enter, &first, sizeof first);
+    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8));
 }
+#else
+static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
+    unsigned met = 0;
+    int c, k;
+    for (c = 0; c < 4; ++c) {
+        float end = last;
+        enter[c] = 0;
+        for (k = 0; k < 3; ++k) {
+            const float a = (four[r->in[k] + c] - r->from[k]) * r->inverse[k];
+            const float b = (four[r->out[k] + c] - r->to[k]) * r->inverse[k];
+            enter[c] = a > enter[c] ? a : enter[c];
+            end = b < end ? b : end;
+        }
+        met |= (unsigned)(enter[c] <= end * (1 + CSIMI_RAY_ROOM)) << c;
+    }
+    return met;
+}
+#endif
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
     const csimi_surface_slab slab = r->slab;
@@ -351,17 +393,21 @@ CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
         int node = r->stack[--r->top];
         if (r->enter[r->top] > most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            float a, b;
-            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
-            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
-            if (left && right) { /* the farther one waits */
-                CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
-                r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = a > b ? a : b;
-                node = 2 * node + !(a <= b);
-            } else {
-                node = left ? 2 * node : right ? 2 * node + 1 : 0;
+            float enter[4];
+            const unsigned met = csimi_surface_slab_meets(&slab, box + 24 * (size_t)node, most, enter);
+            const int from = r->top;
+            int c, at;
+            for (c = 0; c < 4; c++) { /* the farther ones wait, the farthest at the bottom */
+                if (!(met >> c & 1u)) continue;
+                CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
+                for (at = r->top++; at > from && r->enter[at - 1] < enter[c]; at--) {
+                    r->enter[at] = r->enter[at - 1];
+                    r->stack[at] = r->stack[at - 1];
+                }
+                r->enter[at] = enter[c];
+                r->stack[at] = 4 * node + c;
             }
+            node = r->top > from ? r->stack[--r->top] : 0;
         }
         if (node == 0) continue;
         r->next = CSIMI_LEAF * (node - r->surface->leaves);
@@ -416,7 +462,7 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
     stack[top++] = 1;
     while (top > 0) {
         const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, x) > 0) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), x) > 0) continue;
         if (node < s->leaves) {
             stack[top++] = 2 * node + 1;
             stack[top++] = 2 * node;
@@ -472,14 +518,14 @@ static void csimi_surface_descend(csimi_surface_query *q) {
     while (top > 0) {
         int node = stack[--top];
         csim_real left, right;
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, q->p) > q->best) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), q->p) > q->best) continue;
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
             continue;
         }
-        left = csimi_box_distance2(s->box + 12 * (size_t)node, q->p);
-        right = csimi_box_distance2(s->box + 12 * (size_t)node + 6, q->p);
+        left = csimi_box_distance2(s->box + csimi_surface_box(2 * node), q->p);
+        right = csimi_box_distance2(s->box + csimi_surface_box(2 * node + 1), q->p);
         CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
         stack[top++] = 2 * node + (left <= right); /* the farther one waits below */
         stack[top++] = 2 * node + (left > right);
@@ -522,7 +568,7 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool
     stack[top++] = 1;
     while (top > 0) {
         int node = stack[--top];
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, p) > 0) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), p) > 0) continue;
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)

@@ -272,8 +272,8 @@ CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def
         return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
                           "three corners that are not in one line");
     for (k = 0; k < 3; k++) {
-        b.field->low[k] = (double)b.surface.box[6 + k];
-        b.field->high[k] = (double)b.surface.box[9 + k];
+        b.field->low[k] = (double)b.surface.box[1 + 4 * k];
+        b.field->high[k] = (double)b.surface.box[13 + 4 * k];
     }
     csimi_field_seal(b.field);
     *field = b.field;

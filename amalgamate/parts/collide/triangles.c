@@ -18,13 +18,14 @@ CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
     const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
-    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
+    const int leaves = csimi_surface_leaves(f->n[1]);
+    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_imax(4, 2 * leaves));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
     t.surface.box = (float *)(uintptr_t)box;
-    t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
+    t.surface.leaves = leaves;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
     t.name = face + 6 * count;

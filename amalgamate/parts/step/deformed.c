@@ -36,13 +36,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const float *box = s->box + 6;
+    const float *box = s->box + csimi_surface_box(1);
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
-        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
+        if (x[k] < (csim_real)box[4 * k] || x[k] > (csim_real)box[12 + 4 * k]) return 0;
+        side = csimi_min(side, (csim_real)box[12 + 4 * k] - (csim_real)box[4 * k]);
     }
     return side / 2;
 }

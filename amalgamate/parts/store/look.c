@@ -55,7 +55,7 @@ CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot) {
     surface.triangle = s->face + 3 * (size_t)b->first_triangle;
     surface.x = s->look.x + 3 * (size_t)b->first_surface;
     surface.box = s->look.box + 6 * (size_t)s->look.first_box[slot];
-    surface.leaves = csimi_surface_boxes(b->triangle_count) / 2;
+    surface.leaves = csimi_surface_leaves(b->triangle_count);
     return surface;
 }
 

@@ -488,6 +488,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
                                     *skip, csimi_surface_hit *hit) {
     return false;
 }
+CSIMI_FN int csimi_surface_leaves(int count) { return 1; }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
 CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}

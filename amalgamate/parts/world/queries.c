@@ -237,13 +237,12 @@ static csim_query_hit csimi_face_hit(const csimi_search *q, int slot, int face) 
 /* A solid around a point; the triangle nearest to it. */
 static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surface *surface, csim_vec3 x,
                                csimi_surface_hit *hit) {
-    csim_real p[3];
-    int k;
+    csim_vec3 lower, upper;
     CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
-    csimi_store3(p, x);
-    for (k = 0; k < 3; k++)
-        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
+    csimi_surface_bounds(surface, &lower, &upper);
+    if (x.x < lower.x || x.y < lower.y || x.z < lower.z || x.x > upper.x || x.y > upper.y || x.z > upper.z)
+        return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
