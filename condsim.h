@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6427210ce69e5d18
+   Hash of the parts: 6582d2bb03d99cdb
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5568,6 +5568,7 @@ typedef struct csimi_body {
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
@@ -33551,6 +33552,7 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     int slot = w->free_link;
     csimi_link *l;
     uint32_t generation = 1;
+    int k;
     if (slot >= 0) {
         w->free_link = s->link[slot].next_free;
         generation = s->link[slot].generation;
@@ -33567,6 +33569,8 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     l->body[0] = bodies[0];
     l->body[1] = bodies[1];
     l->break_force = break_force;
+    for (k = 0; k < 2; k++)
+        if (kind == CSIMI_JOINT && bodies[k] >= 0) s->body[bodies[k]].joints++;
     return slot;
 }
 
@@ -38934,16 +38938,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* step/shapes: contacts of two shapes. */
 
 #ifndef CONDSIM_NO_PATHS
-/* Paths cannot stop what joints hold together. */
-static bool csimi_in_joints(const csimi_store *s, int slot) {
-    int i;
-    for (i = 0; i < s->count.joints; i++) {
-        const csimi_link *l = s->link + s->joint[i].link;
-        if (l->body[0] == slot || l->body[1] == slot) return true;
-    }
-    return false;
-}
-
 /* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
    straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
    they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
@@ -38972,7 +38966,7 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
+    if (s->body[a->body].joints != 0 && s->body[b->body].joints != 0) return false; /* paths cannot stop such */
     p->a = a->item;
     p->b = b->item;
     p->way = way;
@@ -48604,6 +48598,8 @@ static void csimi_drop_one(csim_world *w, int slot) {
     static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     if (l->kind == CSIMI_JOINT) csimi_axes_drop(s, l->item);
+    for (i = 0; i < 2; i++)
+        if (l->kind == CSIMI_JOINT && l->body[i] >= 0) s->body[l->body[i]].joints--;
     csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;

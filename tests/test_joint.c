@@ -659,3 +659,58 @@ TEST(definitions_are_refused_by_name) {
     EQUAL(csim_create_joint(w, &d, &id), CSIM_WRONG_KIND);
     csim_destroy_world(w);
 }
+
+/* Bodies know how many ends of joints are on them, whatever is made, broken off, destroyed and restored. */
+TEST(bodies_count_the_ends_of_their_joints) {
+    csim_world_def def = csim_default_world_def();
+    const csim_shape ball = csim_sphere(CSIM_R(0.1));
+    csim_world *w = NULL;
+    csim_body_id body[8];
+    csim_link_id link[64], held[64];
+    unsigned char *saved = NULL;
+    size_t bytes = 0;
+    int bodies = 0, links = 0, round, i, k, most = 0;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    for (round = 0; round < 400; round++) {
+        const int what = (int)check_random(0, 7);
+        if (what < 2 && bodies < 8) {
+            STATUS(csim_create_shape(w, ball, csim_v3((csim_real)bodies, 0, (csim_real)round), body + bodies), CSIM_OK);
+            bodies++;
+        } else if (what < 4 && bodies > 1) {
+            csim_joint_def d = csim_default_joint_def();
+            d.kind = (csim_joint_kind)(int)check_random(0, 3.99);
+            d.a.body = body[(int)check_random(0, bodies - 0.01)];
+            d.a.point = csim_v3((csim_real)check_random(-1, 1), 0, 0);
+            if (check_random(0, 1) < 0.7) d.b.body = body[(int)check_random(0, bodies - 0.01)];
+            d.b.point = csim_v3(0, (csim_real)check_random(-1, 1), 0);
+            if (d.a.body.index1 == d.b.body.index1) continue;
+            if (csim_world_links(w, NULL, 0) < 60) STATUS(csim_create_joint(w, &d, link), CSIM_OK);
+        } else if (what == 4) {
+            links = csim_world_links(w, held, 64);
+            if (links > 0) STATUS(csim_destroy_link(w, held[(int)check_random(0, links - 0.01)]), CSIM_OK);
+        } else if (what == 5 && bodies > 0) {
+            i = (int)check_random(0, bodies - 0.01);
+            STATUS(csim_destroy_body(w, body[i]), CSIM_OK);
+            body[i] = body[--bodies];
+        } else if (what == 6) {
+            STATUS(csim_world_save(w, NULL, &bytes), CSIM_OK);
+            REQUIRE((saved = (unsigned char *)realloc(saved, bytes)) != NULL);
+            STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+            STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+        }
+        for (i = 0; i < w->store.count.bodies; i++) {
+            int ends = 0;
+            if (!w->store.body[i].alive) continue;
+            for (k = 0; k < w->store.count.joints; k++) {
+                const csimi_link *l = w->store.link + w->store.joint[k].link;
+                ends += (l->body[0] == i) + (l->body[1] == i);
+            }
+            CASE("round %d, body %d", round, i);
+            EQUAL(w->store.body[i].joints, ends);
+            most = csimi_imax(most, ends);
+        }
+    }
+    CHECK(most > 3);
+    free(saved);
+    csim_destroy_world(w);
+}

@@ -2,16 +2,6 @@
 #include "private.h"
 
 #ifndef CONDSIM_NO_PATHS
-/* Paths cannot stop what joints hold together. */
-static bool csimi_in_joints(const csimi_store *s, int slot) {
-    int i;
-    for (i = 0; i < s->count.joints; i++) {
-        const csimi_link *l = s->link + s->joint[i].link;
-        if (l->body[0] == slot || l->body[1] == slot) return true;
-    }
-    return false;
-}
-
 /* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
    straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
    they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
@@ -40,7 +30,7 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
+    if (s->body[a->body].joints != 0 && s->body[b->body].joints != 0) return false; /* paths cannot stop such */
     p->a = a->item;
     p->b = b->item;
     p->way = way;

@@ -66,6 +66,7 @@ typedef struct csimi_body {
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */

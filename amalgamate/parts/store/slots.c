@@ -184,6 +184,7 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     int slot = w->free_link;
     csimi_link *l;
     uint32_t generation = 1;
+    int k;
     if (slot >= 0) {
         w->free_link = s->link[slot].next_free;
         generation = s->link[slot].generation;
@@ -200,6 +201,8 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     l->body[0] = bodies[0];
     l->body[1] = bodies[1];
     l->break_force = break_force;
+    for (k = 0; k < 2; k++)
+        if (kind == CSIMI_JOINT && bodies[k] >= 0) s->body[bodies[k]].joints++;
     return slot;
 }
 

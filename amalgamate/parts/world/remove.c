@@ -15,6 +15,8 @@ static void csimi_drop_one(csim_world *w, int slot) {
     static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     if (l->kind == CSIMI_JOINT) csimi_axes_drop(s, l->item);
+    for (i = 0; i < 2; i++)
+        if (l->kind == CSIMI_JOINT && l->body[i] >= 0) s->body[l->body[i]].joints--;
     csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
