@@ -37,7 +37,7 @@ static const scene_key scene_keys_of_all[] = {
     {"shift", "1", "0: no proximal shift of virtual nodes", "0|1"},
     {"stabilization", "-1", "share of a penetration removed in a step; -1: the library's", NULL},
     {"slop", "0", "penetration left alone, m", NULL},
-    {"paths", "0", "1: true paths are followed, follow_paths", "0|1"},
+    {"paths", "0", "1: true paths stop within a millimetre, follow_paths", "0|1"},
     {"threshold", "-1", "approach speed below which restitution is 0, m/s; -1: the scene's", NULL},
     {"margin", "-1", "contact_distance, m; -1: the library's", NULL},
     {"iterations", "0", "iteration cap; 0: the library's", NULL},

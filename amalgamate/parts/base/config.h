@@ -51,7 +51,7 @@
      CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
-     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
+     CONDSIM_NO_PATHS                           paths followed after a step: thin things are passed
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 

@@ -15,6 +15,7 @@ typedef struct csimi_paths {
     csimi_step_frame *f;
     const csim_real *v; /* [3 blocks] by which positions went */
     csim_real h, slack;
+    bool fine; /* they stop a slack deep; else where something would pass */
     csimi_detector filter; /* who may touch whom */
     csim_real *until;      /* [bodies] by group: share of the step that its poses go */
     int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
@@ -244,7 +245,8 @@ typedef struct csimi_path_pair {
     int a, b;
     csim_real way, spin, thick;
     csim_real thin;  /* half of what the thinner is thick; levels: 0 */
-    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
+    csim_real slack; /* how well their distance must be known */
+    csim_real deep;  /* how far they may overlap by their ways */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
     const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
 } csimi_path_pair;
@@ -361,6 +363,12 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
+/* How far shapes, the thinner one 2 thin thick, may overlap before something passes: contacts push them apart from there,
+   and what a step does to bodies is left alone as long as it may be. */
+static csim_real csimi_path_deep(const csimi_paths *p, csim_real thin, csim_real slack) {
+    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin);
+}
+
 static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     const csimi_store *s = &p->w->store;
     const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
@@ -373,11 +381,12 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
     q.slack = csimi_min(p->slack, thin / 4);
+    q.deep = csimi_path_deep(p, q.thin, q.slack);
     q.round = 0;
     q.facet = NULL;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
         B != CSIM_SHAPE_HALF_SPACE)
-        q.round = q.slack;
+        q.round = q.deep;
     return q;
 }
 
@@ -396,15 +405,15 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_path_floor(gap, q.slack, q.thin);
+    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1;
+    floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
         t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.deep, &gap, &n)) return 1;
         if (gap < floor) return last;
         if (gap < floor + near) return t;
         last = t;
@@ -501,7 +510,9 @@ static bool csimi_path_strays(csimi_paths *p) {
         const csimi_passing *q = p->f->passing + i;
         csim_real t;
         if (!q->strays) continue;
+        p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
+        p->fine = p->w->def.follow_paths;
         if (!(t < 1)) continue;
         stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
         stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
@@ -515,6 +526,7 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     const csimi_store *s = &p->w->store;
     const csim_vec3 shift = csim_sub(d, csimi_path_shift(p, shape));
     const csim_real way = csim_length(d) + p->way[shape];
+    const csim_real thin = csimi_path_thin(p, shape), deep = csimi_path_deep(p, thin, p->slack);
     csim_real t = 0, gap, floor = 0;
     csim_vec3 n;
     uint32_t zone;
@@ -524,7 +536,7 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
         gap =
             csimi_distance_at(s->shape + shape, s->hull, csimi_path_shape(p, shape, t), csim_madd(x, t, d), &n, &zone) -
             r;
-        if (look == 0) floor = csimi_min(gap, 0) - p->slack;
+        if (look == 0) floor = p->fine ? csimi_min(gap, 0) - p->slack : csimi_path_floor(gap, deep, thin);
         if (look > 0 && gap < floor + p->slack / 4) return t;
         rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
         if (!(rate * (1 - t) > gap - floor)) return 1;
@@ -697,8 +709,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    const bool all = w->def.follow_paths; /* else those that strayed alone */
-    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
+    bool bodies = f->strays > 0, nodes = s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -706,13 +717,14 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
     p.slack = csimi_path_slack(w);
+    p.fine = w->def.follow_paths;
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
-        p.looked[slot] = csimi_path_ways(&p, slot) && all;
-        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
+        p.looked[slot] = csimi_path_ways(&p, slot);
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
@@ -720,7 +732,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
-            const bool stopped = all && csimi_path_pairs(&p);
+            const bool stopped = csimi_path_pairs(&p);
             if (!csimi_path_strays(&p) && !stopped) break;
         }
         if (nodes) csimi_path_nodes(&p);

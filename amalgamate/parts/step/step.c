@@ -361,10 +361,8 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths || f->strays > 0) {
-        csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-        if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
-    }
+    csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);

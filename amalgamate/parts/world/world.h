@@ -102,10 +102,10 @@ typedef struct csim_world_def {
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
-    bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
-                          a step, and its pose stops where that leads into a shape; velocities are kept. Bodies and
-                          nodes pass through no shape, however thin, but for meshes and heights (docs/contact.md says
-                          what bound holds); grips that hold by friction may slip by it */
+    bool follow_paths; /* What spins, is thrown or bends fast is followed along its true path after a step, and its pose
+                          stops before it passes a shape, however thin, but for meshes and heights; velocities are
+                          kept. Default false: where it overlaps by 3/16 of what the thinner is thick. true: within a
+                          millimetre; grips that hold by friction may slip by it. Bounds: docs/contact.md */
     int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
                    certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
