@@ -15,7 +15,7 @@ typedef struct csimi_paths {
     csimi_step_frame *f;
     const csim_real *v; /* [3 blocks] by which positions went */
     csim_real h, slack;
-    bool fine; /* they stop a slack deep; else where something would pass */
+    bool fine; /* they stop a slack deep */
     csimi_detector filter; /* who may touch whom */
     csim_real *until;      /* [bodies] by group: share of the step that its poses go */
     int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
@@ -363,8 +363,7 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
-/* How far shapes, the thinner one 2 thin thick, may overlap before something passes: contacts push them apart from there,
-   and what a step does to bodies is left alone as long as it may be. */
+/* How far shapes, the thinner one 2 thin thick, may overlap: contacts still push them apart from there. */
 static csim_real csimi_path_deep(const csimi_paths *p, csim_real thin, csim_real slack) {
     return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin);
 }
@@ -532,10 +531,9 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     uint32_t zone;
     int look;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
+        const csim_pose at = csimi_path_shape(p, shape, t);
         csim_real rate;
-        gap =
-            csimi_distance_at(s->shape + shape, s->hull, csimi_path_shape(p, shape, t), csim_madd(x, t, d), &n, &zone) -
-            r;
+        gap = csimi_distance_at(s->shape + shape, s->hull, at, csim_madd(x, t, d), &n, &zone) - r;
         if (look == 0) floor = p->fine ? csimi_min(gap, 0) - p->slack : csimi_path_floor(gap, deep, thin);
         if (look > 0 && gap < floor + p->slack / 4) return t;
         rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
@@ -667,8 +665,6 @@ static void csimi_path_nodes(csimi_paths *p) {
 
 /* ---- all of it */
 
-static double csimi_path_most(double a, double b) { return a > b ? a : b; }
-
 /* A floating tree goes on with what carries it. */
 static void csimi_path_carry_tree(csimi_paths *p, int t, int slot) {
     const csimi_state *s = &p->w->store.state;
@@ -694,9 +690,10 @@ static void csimi_path_write(csimi_paths *p) {
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
         p->f->stats.stopped++;
-        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
-            p->f->stats.stopped_short =
-                csimi_path_most(p->f->stats.stopped_short, (double)((1 - p->until[group]) * p->way[k]));
+        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
+            const double left = (double)((1 - p->until[group]) * p->way[k]);
+            if (left > p->f->stats.stopped_short) p->f->stats.stopped_short = left;
+        }
         if (b->kind == CSIM_RIGID) {
             const csim_pose pose = csimi_path_frame(p, slot, -1, 1);
             csimi_store_quat(p->f->next.rotation + 4 * (size_t)b->rigid, pose.rotation);
@@ -709,10 +706,10 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    bool bodies = f->strays > 0, nodes = s->count.surface > 0;
+    bool bodies = f->strays > 0, nodes = s->count.surface > 0, stopped = true;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    p.w = w;
+    p.w = p.filter.world = w;
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
@@ -728,12 +725,11 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
-        p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
-            const bool stopped = csimi_path_pairs(&p);
-            if (!csimi_path_strays(&p) && !stopped) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
+            stopped = csimi_path_pairs(&p);
+            stopped = csimi_path_strays(&p) || stopped;
         }
         if (nodes) csimi_path_nodes(&p);
         csimi_path_write(&p);
