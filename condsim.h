@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b02dec9ed5c84e9c
+   Hash of the parts: 40c1ce6d543250df
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2679,11 +2679,11 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
+/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
+   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
+   damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
-/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
-   bodies: CSIM_WRONG_KIND. */
+/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
 /* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
@@ -2698,12 +2698,15 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
    before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
-/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
+/* ---- forces at points, of every kind of body. A rigid body is pushed at the point itself, wherever that is; a tree
+   there too, on the link whose shape is nearest (without shapes: CSIM_WRONG_KIND; csim_tree_add_link_force names the
+   link); all others at the point of them that is nearest: of the surface of a solid, cloth or reduced body, within the
+   radius of a cable, the particle. That is where queries hit. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
-/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
+/* Impulse [N s] at a point of the world: velocities change at once, by M^-1 J' impulse. Static and kinematic bodies and
+   nodes: no change. */
 CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
 
 /* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale
@@ -3586,7 +3589,8 @@ typedef struct csimi_tree {
     bool linear, anchored;
     int first_node, node_count; /* its surface vertices: nodes that follow, never unknowns */
     int first_number, number_count;
-    csim_real mass_damping, stiffness_damping;
+    csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
+    csim_real gravity;                         /* share of gravity that pulls */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -3943,9 +3947,9 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
-   may be null: zero; in the user's order); gravity[3]. */
+   may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
-                               const csim_real *gravity);
+                               csim_real gravity);
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
@@ -4018,6 +4022,8 @@ CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_
                                     csimi_state *next);
 /* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: of the tree) velocities. */
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
+/* Velocities after an impulse at the point of three nodes with these weights. */
+CSIMI_FN void csimi_reduced_push(csimi_state *s, int tree, const int *node, const csim_real *weight, csim_vec3 impulse);
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
 /* Terms of sum W_k (velocity of node k), W [9 count]: returns how many. */
@@ -6803,6 +6809,8 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* Whether M of tree t is positive definite: every joint moves some mass. */
 CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
+/* reshape.c: what calls on links begin with. */
+CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot);
 CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
@@ -9880,6 +9888,11 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
                      csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
+/* As if its joints were free. */
+static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
+    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
+}
+
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
@@ -9890,13 +9903,13 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
+    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
+    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
     case CSIMI_PLACE_EDGE:
         a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
         return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a;
+        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
     }
@@ -11358,7 +11371,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
-    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
     for (k = 0; k < n; k++)
         w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
@@ -11560,6 +11573,40 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
     }
 }
 
+/* Rates after an impulse at a triangle of nodes: M(q) change = J' impulse; the linear ones are those of the centre of
+   mass, which no mode moves. */
+CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const csim_real *weight, csim_vec3 impulse) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real *rate = s->coord_rate + 3 * (size_t)tree->first_block;
+    csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
+    const int n = w->m.modes, size = 3 + n;
+    csim_vec3 point = csim_v3(0, 0, 0);
+    double body[3], x[CSIMI_REDUCED_MOST];
+    int i, k, c;
+    w->theta = 1;
+    w->h = w->alpha = w->beta = 0;
+    w->anchored = tree->anchored;
+    for (k = 0; k < n * n; k++) w->K[k] = 0;
+    csimi_reduced_tangent(w, w->A); /* M */
+    csimi_load64(csim_unrotate(w->frame.rotation, impulse), body);
+    for (k = 0; k < n; k++) x[3 + k] = 0;
+    for (i = 0; i < 3; i++) {
+        const size_t row = 3 * (size_t)(node[i] - tree->first_node);
+        point = csim_madd(point, weight[i], csimi_load3(s->x + 3 * (size_t)node[i]));
+        for (c = 0; c < 3; c++)
+            for (k = 0; k < n; k++)
+                x[3 + k] += (double)weight[i] * body[c] * w->m.shape[(row + (size_t)c) * (size_t)n + (size_t)k];
+    }
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
+    for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
+    if (!csimi_cholesky(size, w->A)) return;
+    csimi_cholesky_solve(size, w->A, x);
+    if (!w->anchored)
+        csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
+    csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
+    for (k = 0; k < n; k++) rate[6 + k] += (csim_real)x[3 + k];
+}
+
 /* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
 static void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
                                csim_real *val) {
@@ -11590,7 +11637,7 @@ CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_st
         e[i] = 1;
         csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
         csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
-        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * s->gravity[i]);
+        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * tree->gravity * s->gravity[i]);
         b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
     }
     for (i = 0; i < 3; i++)
@@ -11893,7 +11940,7 @@ static void csimi_tree_columns(const csimi_state *s, const csimi_tree *tree) {
 }
 
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rate, const csim_real *acceleration,
-                               const csim_real *gravity) {
+                               csim_real gravity) {
     const csimi_tree *tree = s->tree + t;
     int i, k;
     csimi_tree_columns(s, tree);
@@ -11906,7 +11953,7 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
             V = s->link_work[tree->first_link + link->parent].V;
             A = s->link_work[tree->first_link + link->parent].A;
         } else {
-            A.v = csim_scale(-1, csimi_load3(gravity)); /* gravity as an upward acceleration of the world, once */
+            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* as an upward acceleration of the world, once */
         }
         motion = csimi_tree_joint_motion(link, work, rate + link->coord);
         A = csimi_twist_add(A, csimi_tree_joint_drift(link, work, &motion, &V));
@@ -11958,7 +12005,7 @@ CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *r
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
-    csim_vec3 g = csimi_load3(s->gravity);
+    csim_vec3 g = csim_scale(s->tree[s->tree_link[i].tree].gravity, csimi_load3(s->gravity));
     const csimi_twist S = csimi_tree_joint_column(s->tree_link + i, s->link_work + i, k);
     return csim_dot(S.v, csim_scale(c->m, g)) + csim_dot(S.w, csim_cross(c->mc, g));
 }
@@ -12142,7 +12189,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_mirror(s, tree, system->A.val);
             continue;
         }
-        csimi_tree_study(s, t, vk, NULL, s->gravity);
+        csimi_tree_study(s, t, vk, NULL, tree->gravity);
         share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
@@ -12159,7 +12206,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
         }
-        csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
+        csimi_tree_mass(s, tree, inverse_theta + h * tree->mass_damping, system->A.val, NULL);
         csimi_tree_mirror(s, tree, system->A.val);
     }
 }
@@ -12281,7 +12328,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
         csimi_tree_totals sum;
-        csim_vec3 g = csimi_load3(s->gravity);
+        csim_vec3 g = csim_scale(tree->gravity, csimi_load3(s->gravity));
         if (tree->mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
@@ -12337,12 +12384,11 @@ static void csimi_flight_lock(csimi_flight *f) {
 
 /* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
 static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
-    static const csim_real none[3] = {0, 0, 0};
     const csimi_tree *tree = s->tree + t;
     const csimi_link_work *root = s->link_work + tree->first_link;
     csim_real I[9];
     csim_vec3 c;
-    csimi_tree_study(s, t, rate, NULL, none);
+    csimi_tree_study(s, t, rate, NULL, 0);
     f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
     f->m = root->C.m;
     if (!csimi_floats(s, tree)) return true;
@@ -35053,7 +35099,7 @@ CSIM_API csim_status csim_tree_mass_matrix(const csim_world *w, csim_body_id id,
     int t;
     CSIMI_READ_TREE(w, id, 0, M);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(s, t, M);
     return CSIM_OK;
 }
@@ -35062,7 +35108,7 @@ CSIM_API csim_status csim_tree_bias(const csim_world *w, csim_body_id id, csim_r
     int t;
     CSIMI_READ_TREE(w, id, 0, C);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_forces(s, t, C);
     return CSIM_OK;
 }
@@ -35073,7 +35119,7 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *w, csim_body_i
     CSIMI_READ_TREE(w, id, 0, forces);
     if (!accelerations) return CSIM_NULL_ARGUMENT;
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, tree->gravity);
     csimi_tree_forces(s, t, forces);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++)
@@ -36279,8 +36325,8 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
+    if (b->tree >= 0) w->store.state.tree[b->tree].mass_damping = linear;
     if (b->rigid >= 0) {
         w->store.state.rigid_damping[2 * b->rigid] = linear;
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
@@ -36295,6 +36341,7 @@ CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_
     if (status) return status;
     *scale = 1;
     if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
+    if (b->tree >= 0) *scale = w->store.state.tree[b->tree].gravity;
     if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
     return CSIM_OK;
 }
@@ -36307,8 +36354,8 @@ CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id,
     if (status) return status;
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
+    if (b->tree >= 0) w->store.state.tree[b->tree].gravity = scale;
     if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
     return CSIM_OK;
@@ -36403,54 +36450,6 @@ CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose
     way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
     return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
                                   csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
-}
-
-/* ---- forces at points */
-
-/* Checks both vectors and that the body has a force of its own. */
-static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
-                                   csim_vec3 point, int *slot) {
-    csim_status status = csimi_open_body(w, id, fn, slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
-        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
-    if (status) return status;
-    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
-    return csim_body_add_force(w, id, force,
-                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
-}
-
-CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
-    csimi_store *s;
-    csim_real inverse[9], spin[3], turn[3];
-    csim_vec3 arm, v;
-    const csim_real *twist;
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
-    if (status) return status;
-    s = &w->store;
-    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
-    if ((i = s->body[slot].rigid) < 0) {
-        const int node = s->body[slot].first_node;
-        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
-        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
-    }
-    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
-    csimi_rigid_inertia_world(&s->state, i, inverse);
-    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
-    csimi_store3(spin, csim_cross(arm, impulse));
-    csimi_mul3(inverse, spin, turn);
-    twist = s->state.velocity + 6 * i;
-    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
-    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
 }
 
 /* ---- lists */
@@ -36872,6 +36871,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, number_count, COUNT, CSIMI_AXIS_modal),
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
+        CSIMI_PART(csimi_tree, gravity, REALS, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -46650,7 +46650,7 @@ CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_
 }
 
 #ifndef CONDSIM_NO_TREE
-static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
+CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
     csim_status status = csimi_open_shaped(w, id, fn, slot);
     const csimi_body *b;
     if (status) return status;
@@ -46714,30 +46714,54 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
 }
+#endif
+/* ==== end world/reshape.c */
 
-/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    static const char fn[] = "csim_tree_add_link_impulse";
-    csimi_state *s;
-    const csimi_tree *tree;
+/* ==== begin world/push.c ======================================================================================== */
+/* world/push: forces and impulses at points of every kind of body. */
+
+/* What a push at a point acts on: a rigid body, a link, or nodes, and then perhaps the frame of their edge. */
+typedef struct csimi_grip {
+    int rigid, link, frame; /* -1: none */
+    int count, node[3];
+    csim_real weight[3];
+    csim_vec3 at, arm; /* where it acts; of a frame: from the line of its edge */
+} csimi_grip;
+
+#ifndef CONDSIM_NO_TREE
+static bool csimi_grip_link(const csimi_store *s, const csimi_body *b, csim_vec3 point, csimi_grip *g) {
+    csim_real nearest = CSIMI_HUGE;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        csim_pose p;
+        csim_vec3 n;
+        csim_real d;
+        if (s->skin[i].gone || s->skin[i].disabled || s->skin[i].sensor) continue;
+        p = csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local);
+        d = csimi_distance_at(s->shape + i, s->hull, p, point, &n, NULL);
+        if (!(d < nearest)) continue;
+        nearest = d;
+        g->link = s->state.tree[b->tree].first_link + s->shape_link[i];
+    }
+    return g->link >= 0;
+}
+
+/* M change = J' impulse, by the factor that a look at the masses leaves. */
+static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int link, csim_vec3 point,
+                                   csim_vec3 impulse) {
+    csimi_state *s = &w->store.state;
+    const csimi_tree *tree = s->tree + w->store.body[slot].tree;
     csimi_arena arena;
     csimi_wide *H, *x;
-    int slot, i, k;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
-    s = &w->store.state;
-    tree = s->tree + w->store.body[slot].tree;
-    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
+    int i, k;
+    if (tree->dof_count == 0) return CSIM_OK;
     if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
     arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
     H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
     x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
     for (i = 0; i < tree->dof_count; i++) x[i] = 0;
-    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
+    for (i = link; i >= 0; i = csimi_link_above(s, i)) {
         csim_vec3 c[6];
         csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
@@ -46752,8 +46776,181 @@ CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, 
         }
     return CSIM_OK;
 }
+
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    static const char fn[] = "csim_tree_add_link_impulse";
+    const csimi_tree *tree;
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
+    tree = w->store.state.tree + w->store.body[slot].tree;
+    if (tree->mode != CSIMI_FREE || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
+    return csimi_push_link(w, fn, slot, tree->first_link + link, point, impulse);
+}
 #endif
-/* ==== end world/reshape.c */
+
+#ifndef CONDSIM_NO_CABLE
+/* The nearest point of a cable: on an edge, or off it by as much as the radius. */
+static void csimi_grip_edge(const csimi_store *s, const csimi_body *b, csim_vec3 point, csimi_grip *g) {
+    csim_real nearest = CSIMI_HUGE;
+    int i, k;
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+        const int *node = s->state.edge_node + 2 * (size_t)i;
+        const csim_vec3 a = csimi_load3(s->state.x + 3 * (size_t)node[0]);
+        const csim_vec3 e = csim_sub(csimi_load3(s->state.x + 3 * (size_t)node[1]), a);
+        const csim_real square = csim_dot(e, e);
+        const csim_real t = square > 0 ? csimi_clamp(csim_dot(csim_sub(point, a), e) / square, 0, 1) : 0;
+        const csim_vec3 on = csim_madd(a, t, e), off = csim_sub(point, on);
+        const csim_real d = csim_length(off);
+        if (!(d < nearest)) continue;
+        nearest = d;
+        g->frame = i;
+        g->count = 2;
+        for (k = 0; k < 2; k++) g->node[k] = node[k];
+        g->weight[0] = 1 - t;
+        g->weight[1] = t;
+        g->arm = d > b->radius ? csim_scale(b->radius / d, off) : off;
+        g->at = csim_add(on, g->arm);
+    }
+}
+#endif
+
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_REDUCED)
+static void csimi_grip_triangle(const csimi_store *s, int slot, csim_vec3 point, csimi_grip *g) {
+    const csimi_surface surface = csimi_look_surface(s, slot);
+    csimi_surface_hit hit;
+    int k;
+    if (!csimi_surface_nearest(&surface, point, CSIMI_HUGE, NULL, &hit)) return;
+    g->count = 3;
+    g->at = hit.point;
+    for (k = 0; k < 3; k++) {
+        const int vertex = surface.triangle[3 * (size_t)hit.triangle + (size_t)k];
+        g->node[k] = s->surface_node[s->body[slot].first_surface + vertex];
+        g->weight[k] = hit.weight[k];
+    }
+}
+#endif
+
+/* Checks both vectors and finds what of the body the point takes hold of. */
+static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
+                                   csim_vec3 point, int *at, csimi_grip *g) {
+    const csimi_body *b;
+    int slot;
+    csim_status status;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_body(w, id, fn, &slot, &w->error)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    CSIMI_MEMSET(g, 0, sizeof *g);
+    b = w->store.body + slot;
+    g->rigid = b->rigid;
+    g->link = g->frame = -1;
+    g->at = point;
+    *at = slot;
+    if (b->rigid >= 0) return CSIM_OK;
+#ifndef CONDSIM_NO_TREE
+    if (b->kind == CSIM_BODY_TREE)
+        return csimi_grip_link(&w->store, b, point, g)
+                   ? CSIM_OK
+                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                                "a tree that has shapes; others by their links");
+#endif
+#ifndef CONDSIM_NO_CABLE
+    if (b->kind == CSIM_BODY_CABLE) csimi_grip_edge(&w->store, b, point, g);
+#endif
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_REDUCED)
+    if (b->triangle_count > 0) csimi_grip_triangle(&w->store, slot, point, g);
+#endif
+    if (g->count > 0) return CSIM_OK;
+    g->count = 1; /* a particle */
+    g->node[0] = b->first_node;
+    g->weight[0] = 1;
+    return CSIM_OK;
+}
+
+static void csimi_push_add(csim_real *a, csim_real share, csim_vec3 v) {
+    csimi_store3(a, csim_madd(csimi_load3(a), share, v));
+}
+
+CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
+    csimi_state *s;
+    csimi_grip g;
+    int slot, k;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot, &g);
+    if (status || !(csim_dot(force, force) > 0)) return status;
+    s = &w->store.state;
+    if (g.rigid >= 0)
+        return csim_body_add_force(w, id, force, csim_cross(csim_sub(point, csimi_load3(s->com + 3 * g.rigid)), force));
+    csimi_wake(w, slot);
+    if (g.link >= 0) csimi_tree_push_link(&w->store, g.link, point, force, csim_v3(0, 0, 0));
+    for (k = 0; k < g.count; k++) csimi_push_add(s->node_force + 3 * (size_t)g.node[k], g.weight[k], force);
+    if (g.frame >= 0) csimi_push_add(s->frame_torque + 3 * (size_t)g.frame, 1, csim_cross(g.arm, force));
+    return CSIM_OK;
+}
+
+/* Velocity and spin of a rigid body. */
+static csim_status csimi_push_rigid(csim_world *w, csim_body_id id, int i, csim_vec3 impulse, csim_vec3 point) {
+    const csimi_state *s = &w->store.state;
+    const csim_real *twist = s->velocity + 6 * i;
+    csim_real inverse[9], spin[3], turn[3];
+    csim_vec3 v;
+    csimi_rigid_inertia_world(s, i, inverse);
+    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
+    csimi_store3(spin, csim_cross(csim_sub(point, csimi_load3(s->com + 3 * i)), impulse));
+    csimi_mul3(inverse, spin, turn);
+    v = csim_madd(csimi_load3(twist), 1 / s->rigid_mass[i], impulse);
+    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
+}
+
+/* Velocities of nodes, and of the frame of their edge. */
+static void csimi_push_nodes(csimi_store *s, const csimi_grip *g, csim_vec3 impulse) {
+    csim_real inverse[9], spin[3], turn[3];
+    int k;
+    for (k = 0; k < g->count; k++) {
+        const size_t i = (size_t)g->node[k];
+        if (s->state.node_mode[i] != CSIMI_FREE) continue;
+        csimi_push_add(s->state.v + 3 * i, g->weight[k] / s->state.node_mass[i], impulse);
+        csimi_store3(s->node_rep + 3 * i, csimi_load3(s->state.v + 3 * i));
+    }
+    if (g->frame < 0 || s->state.frame_mode[g->frame] != CSIMI_FREE) return;
+    csimi_frame_inertia_world(&s->state, g->frame, inverse);
+    if (!csimi_inverse3(inverse, inverse)) return;
+    csimi_store3(spin, csim_cross(g->arm, impulse));
+    csimi_mul3(inverse, spin, turn);
+    csimi_set_frame_velocity(
+        s, g->frame, csim_add(csimi_load3(s->state.frame_velocity + 3 * (size_t)g->frame), csimi_load3(turn)));
+}
+
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
+    static const char fn[] = "csim_body_add_impulse_at";
+    csimi_grip g;
+    int slot;
+    csim_status status = csimi_open_push(w, id, fn, "impulse", impulse, point, &slot, &g);
+    if (status || w->store.body[slot].motion != CSIM_DYNAMIC || !(csim_dot(impulse, impulse) > 0)) return status;
+    if (g.rigid >= 0) return csimi_push_rigid(w, id, g.rigid, impulse, point);
+#ifndef CONDSIM_NO_TREE
+    if (g.link >= 0) return csimi_push_link(w, fn, slot, g.link, point, impulse);
+#endif
+    csimi_wake(w, slot);
+#ifndef CONDSIM_NO_REDUCED
+    if (w->store.body[slot].kind == CSIM_BODY_REDUCED) {
+        csimi_store *s = &w->store;
+        csimi_reduced_push(&s->state, s->body[slot].tree, g.node, g.weight, impulse);
+        CSIMI_MEMCPY(s->coord_rep + 3 * s->state.tree[s->body[slot].tree].first_block,
+                     s->state.coord_rate + 3 * s->state.tree[s->body[slot].tree].first_block,
+                     3 * (size_t)s->state.tree[s->body[slot].tree].block_count * sizeof(csim_real));
+        csimi_reduced_refresh(s, s->body[slot].tree);
+        return CSIM_OK;
+    }
+#endif
+    csimi_push_nodes(&w->store, &g, impulse);
+    return CSIM_OK;
+}
+/* ==== end world/push.c */
 
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: making springs and exclusions; the ends of links. */
@@ -48050,7 +48247,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csim_real *M = CSIMI_PUSH(&arena, csim_real, n * n);
     size_t i;
     if (arena.overflow) return false;
-    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, s->state.gravity);
+    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
     if (n > 0 && !csimi_cholesky((int)n, H)) return false;
@@ -48068,6 +48265,7 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->link_count = def->link_count;
     tree->first_block = s->count.coords;
     tree->mode = csimi_mode_of(def->motion);
+    tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
