@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 40c1ce6d543250df
+   Hash of the parts: 6387f317a15a796e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -20799,6 +20799,7 @@ typedef struct csimi_cert_contact {
     const csim_contact *contact;
     csimi_wide u[3], lambda[3];
     csimi_wide speed; /* sum of the magnitudes u is a difference of */
+    csimi_wide rounded; /* m/s: what the last bits of impulses are worth */
     csimi_wide rho;   /* kg */
     csimi_wide tiny;  /* N s */
 } csimi_cert_contact;
@@ -20819,30 +20820,35 @@ CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side, or its magnitude. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, bool magnitudes,
-                               csimi_wide *g) {
+/* g += J' lambda for one side, and its magnitude. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, csimi_wide *g,
+                               csimi_wide *magnitude) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        csimi_wide y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_wide y[3] = {0, 0, 0};
         csimi_addmulT3_wide(p->terms[k].J, impulse, y);
-        for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
+        for (i = 0; i < 3; ++i) {
+            g[at + i] += y[i];
+            magnitude[at + i] += csimi_cert_abs(y[i]);
+        }
     }
 }
 
-/* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, csimi_wide *g) {
+/* g = J' lambda, and the sum of what each side of a contact puts in, without signs. */
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, csimi_wide *g, csimi_wide *magnitude) {
     int m, i;
-    for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = magnitude[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        if (!(csimi_abs(l[0]) > 0 || csimi_abs(l[1]) > 0 || csimi_abs(l[2]) > 0)) continue;
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        csimi_cert_scatter(p, &c->a, world, magnitudes, g);
+        csimi_cert_scatter(p, &c->a, world, g, magnitude);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        csimi_cert_scatter(p, &c->b, world, magnitudes, g);
+        csimi_cert_scatter(p, &c->b, world, g, magnitude);
     }
 }
 
@@ -20916,38 +20922,48 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
     return trace / 3;
 }
 
+/* By block, [3n] each. */
+typedef struct csimi_cert_blocks {
+    csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
+    csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+} csimi_cert_blocks;
+
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
-   a robot that falls does not move, by the cancellation of what all of it does. */
+   a robot that falls does not move, by the cancellation of what all of it does. rounded: what the last bits of impulses
+   are worth there, m/s, over their unit. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
-                                csimi_wide *w, csimi_wide *speed) {
+                                const csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed,
+                                csimi_wide *rounded) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const ptrdiff_t block = p->terms[k].block;
-        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        csimi_wide x[3], y[3], term[3], loaded[3];
-        for (i = 0; i < 3; ++i) {
-            x[i] = (csimi_wide)v[3 * block + i];
-            y[i] = (csimi_wide)p->b[3 * block + i] / (csimi_wide)D[4 * i];
+        const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
+        const csimi_wide *y = blocks->loaded + at, *g = blocks->g + at;
+        const csim_real *J = p->terms[k].J;
+        csimi_wide x[3], term[3], loaded[3], worth[3];
+        for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
+        for (i = 0; i < 3; ++i, J += 3) {
+            const csimi_wide a = (csimi_wide)J[0], b = (csimi_wide)J[1], c = (csimi_wide)J[2];
+            term[i] = a * x[0] + b * x[1] + c * x[2];
+            loaded[i] = a * y[0] + b * y[1] + c * y[2];
+            worth[i] = csimi_cert_abs(a) * g[0] + csimi_cert_abs(b) * g[1] + csimi_cert_abs(c) * g[2];
+            w[i] += sign * term[i];
         }
-        csimi_cert_times(p->terms[k].J, x, term);
-        csimi_cert_times(p->terms[k].J, y, loaded);
-        w[0] += sign * term[0];
-        w[1] += sign * term[1];
-        w[2] += sign * term[2];
         *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
+        *rounded += csimi_cert_norm3(worth);
     }
 }
 
 /* most: the largest impulse of the problem. */
 static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
-                            csimi_cert_contact *c) {
+                            const csimi_cert_blocks *blocks, csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
-    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility;
+    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility, rounded[2] = {0, 0};
     int i;
     c->contact = contact;
     c->speed = 0;
-    csimi_cert_velocity(p, &contact->a, v, 1, w, &c->speed);
-    csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
+    csimi_cert_velocity(p, &contact->a, v, 1, blocks, w, &c->speed, rounded);
+    csimi_cert_velocity(p, &contact->b, v, -1, blocks, w, &c->speed, rounded + 1);
+    c->rounded = (csimi_wide)CSIMI_EPS * rounded[0] + (csimi_wide)CSIMI_EPS * rounded[1];
     csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
         phi[i] = (csimi_wide)contact->phi[i];
@@ -21170,29 +21186,13 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
     csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 5; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
 
 static void csimi_cert_take(double *worst, csimi_wide x) {
     if ((double)x > *worst) *worst = (double)x;
-}
-
-/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block over the
-   diagonal of A. */
-static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
-    csimi_wide sum = 0;
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k) {
-        const csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
-        const csim_real *J = p->terms[k].J;
-        csimi_wide y[3];
-        for (i = 0; i < 3; ++i, J += 3)
-            y[i] = csimi_cert_abs((csimi_wide)J[0]) * at[0] + csimi_cert_abs((csimi_wide)J[1]) * at[1] +
-                   csimi_cert_abs((csimi_wide)J[2]) * at[2];
-        sum += csimi_cert_norm3(y);
-    }
-    return (csimi_wide)CSIMI_EPS * sum;
 }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
@@ -21201,17 +21201,18 @@ typedef struct csimi_cert_kept {
     csimi_wide *speed;  /* m/s: what it is held against */
     csimi_wide *work;   /* J: against the law */
     csimi_wide *norm;   /* N s */
+    csimi_wide *rounded; /* m/s: what the last bits of impulses are worth */
 } csimi_cert_kept;
 
 /* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
-   rms: of all speeds, g as above. */
-static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms, const csimi_wide *g,
+   rms: of all speeds. */
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms,
                               csim_certificate *out) {
     csimi_wide work = 0;
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         const csimi_wide scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (csimi_wide)CSIMI_TINY);
-        csimi_wide rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        csimi_wide rounded = kept->rounded[m];
         if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
@@ -21246,8 +21247,18 @@ typedef struct csimi_cert_maps {
     csimi_wide map2, plain2, norm2, speed2;
 } csimi_cert_maps;
 
+/* Whether a contact has no impulse and clearly opens: all that its law can say about it is then 0. */
+static bool csimi_cert_opens(const csimi_cert_contact *c) {
+    const csimi_wide slip2 = c->u[1] * c->u[1] + c->u[2] * c->u[2];
+    return !(csimi_cert_norm3(c->lambda) > 0) && c->u[0] > 0 && c->u[0] * c->u[0] > CSIMI_WIDE(1e-12) * slip2;
+}
+
 static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
     if (!csimi_cert_frictional(c->contact)) return;
+    if (csimi_cert_opens(c) && csimi_law_is(c->contact, CSIM_LAW_STRICT)) {
+        sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
+        return;
+    }
     csimi_cert_take(&out->approach, -c->u[0]);
     csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
     csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
@@ -21268,21 +21279,24 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
+                                const csimi_cert_kept *kept, const csimi_cert_blocks *blocks,
+                                csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        csimi_wide figure, residual;
-        csimi_cert_read(p, m, v, lambda, most, &c);
+        csimi_wide figure, residual, norm;
+        csimi_cert_read(p, m, v, lambda, most, blocks, &c);
         residual = csimi_cert_residual(&c);
-        figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        norm = csimi_cert_norm3(c.lambda);
+        figure = residual / csimi_cert_max(norm, csimi_cert_max(median, c.tiny));
         kept->missed[m] = residual / c.rho;
         kept->speed[m] = c.speed;
         kept->work[m] = csimi_cert_work(&c);
-        kept->norm[m] = csimi_cert_norm3(c.lambda);
+        kept->norm[m] = norm;
+        kept->rounded[m] = c.rounded;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         pressed += kept->norm[m] * c.speed;
@@ -21293,9 +21307,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
-    csimi_cert_impulses(p, lambda, true, g);
-    for (m = 0; m < 3 * p->A.n; ++m) g[m] /= (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[m / 3] + 4 * (m % 3)];
-    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
+    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
@@ -21311,26 +21323,34 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
     csimi_cert_kept kept;
-    csimi_wide *g;
+    csimi_cert_blocks blocks;
+    int i;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.norm = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
-    csimi_cert_impulses(problem, lambda, false, g);
-    csimi_cert_dynamics(problem, v, g, certificate);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, g, certificate);
+    csimi_cert_impulses(problem, lambda, blocks.g, blocks.loaded);
+    csimi_cert_dynamics(problem, v, blocks.g, certificate);
+    for (i = 0; i < 3 * problem->A.n; ++i) {
+        const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
+        blocks.g[i] = blocks.loaded[i] / d;
+        blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+    }
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
 }
 
@@ -31244,9 +31264,11 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
    holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
-   w = E v (bodies.c), where the mass is 1. */
+   w = E v (bodies.c), where the mass is 1; each block of three numbers there has the room of four, the fourth 0, and
+   rows go along: both bodies of a contact are four quads. */
 
-enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4 }; /* of either sweep, where A couples bodies */
+enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
+       CSIMI_BOUNDED_ROW = 16 };
 #define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
@@ -31257,8 +31279,8 @@ typedef struct csimi_soft {
 
 /* A contact of rigid bodies and ground under the strict law: normals are read three times a substep ... */
 typedef struct csimi_normal {
-    int a, b; /* where the six numbers of each body begin; the ground has six of its own, all 0 */
-    csim_real J[12], mass;
+    int a, b; /* where the two blocks of each body begin; the ground has two of its own, all 0 */
+    csim_real J[CSIMI_BOUNDED_ROW], mass;
     csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
     csim_real lambda;             /* of a substep */
     int moving, on;               /* both sides move: the softer spring; it began the substep with an impulse */
@@ -31266,7 +31288,7 @@ typedef struct csimi_normal {
 
 /* ... and tangents once. */
 typedef struct csimi_tangent {
-    csim_real J[24], mass, mu, ground[2], lambda[2];
+    csim_real J[2 * CSIMI_BOUNDED_ROW], mass, mu, ground[2], lambda[2];
     int contact;
 } csimi_tangent;
 
@@ -31292,8 +31314,8 @@ typedef struct csimi_bounded {
     csimi_tangent *tangent;
     csimi_bounded_row *row;
     csimi_piece *pieces;
-    csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
-    csim_real *mean;           /* [3n + 6] coupled: their sum without the springs / S */
+    csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -31309,7 +31331,7 @@ typedef enum csimi_bounded_kind {
 
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts;
     csim_problem_size own = *size;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
@@ -31345,18 +31367,61 @@ CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_so
     return most;
 }
 
-/* ---- one number of both bodies of a contact */
+/* ---- one row on both bodies of a contact: quads, or the same sums one by one */
 
-static csim_real csimi_dot12(const csim_real *J, const csim_real *a, const csim_real *b) {
-    const csim_real even = J[0] * a[0] + J[2] * a[2] + J[4] * a[4] + J[6] * b[0] + J[8] * b[2] + J[10] * b[4];
-    const csim_real odd = J[1] * a[1] + J[3] * a[3] + J[5] * a[5] + J[7] * b[1] + J[9] * b[3] + J[11] * b[5];
-    return even + odd;
+#if CSIMI_QUADS
+#define CSIMI_FOUR(p) (*(csimi_quad_real *)(p))
+#define CSIMI_FOUR_OF(p) (*(const csimi_quad_real *)(p))
+#endif
+
+static csim_real csimi_row_dot(const csim_real *J, const csim_real *a, const csim_real *b) {
+#if CSIMI_QUADS
+    const csimi_quad_real s = CSIMI_FOUR_OF(J) * CSIMI_FOUR_OF(a) + CSIMI_FOUR_OF(J + 4) * CSIMI_FOUR_OF(a + 4) +
+                              CSIMI_FOUR_OF(J + 8) * CSIMI_FOUR_OF(b) + CSIMI_FOUR_OF(J + 12) * CSIMI_FOUR_OF(b + 4);
+#else
+    csim_real s[3];
+    int k;
+    for (k = 0; k < 3; ++k) s[k] = J[k] * a[k] + J[4 + k] * a[4 + k] + J[8 + k] * b[k] + J[12 + k] * b[4 + k];
+#endif
+    return s[0] + s[1] + s[2];
 }
 
-static void csimi_push12(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+static void csimi_row_push(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+#if CSIMI_QUADS
+    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x;
+    CSIMI_FOUR(a + 4) += CSIMI_FOUR_OF(J + 4) * x;
+    CSIMI_FOUR(b) += CSIMI_FOUR_OF(J + 8) * x;
+    CSIMI_FOUR(b + 4) += CSIMI_FOUR_OF(J + 12) * x;
+#else
     int k;
-    for (k = 0; k < 6; ++k) a[k] += J[k] * x;
-    for (k = 0; k < 6; ++k) b[k] += J[6 + k] * x;
+    for (k = 0; k < 8; ++k) a[k] += J[k] * x;
+    for (k = 0; k < 8; ++k) b[k] += J[8 + k] * x;
+#endif
+}
+
+/* y += x share, of all blocks */
+static void csimi_bounded_add(const csimi_bounded *s, const csim_real *x, csim_real share, csim_real *y) {
+    int i;
+    for (i = 0; i < 4 * s->n; i += 4) {
+#if CSIMI_QUADS
+        CSIMI_FOUR(y + i) += CSIMI_FOUR_OF(x + i) * share;
+#else
+        y[i] += x[i] * share;
+        y[i + 1] += x[i + 1] * share;
+        y[i + 2] += x[i + 2] * share;
+#endif
+    }
+}
+
+/* Pieces of other contacts, on blocks of four: u += J v and w += J' impulse. */
+static void csimi_slow_velocity(const csimi_bounded *s, const csimi_bounded_row *r, const csim_real *v, csim_real *u) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmul3(p->J, v + 4 * (ptrdiff_t)p->block, u);
+}
+
+static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const csim_real *impulse) {
+    const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
+    for (; p < end; ++p) csimi_addmulT3(p->J, impulse, s->w + 4 * (ptrdiff_t)p->block);
 }
 
 /* ---- springs */
@@ -31392,13 +31457,11 @@ static void csimi_quick_warm(csimi_bounded *s) {
     const csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        int k;
         n->on = n->lambda > 0;
         if (!n->on) continue;
-        for (k = 0; k < 6; ++k) {
-            a[k] += n->J[k] * n->lambda + t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-            b[k] += n->J[6 + k] * n->lambda + t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-        }
+        csimi_row_push(n->J, n->lambda, a, b);
+        csimi_row_push(t->J, t->lambda[0], a, b);
+        csimi_row_push(t->J + CSIMI_BOUNDED_ROW, t->lambda[1], a, b);
     }
 }
 
@@ -31407,10 +31470,10 @@ static void csimi_quick_bias(csimi_bounded *s) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
-        const csim_real u = n->ground + csimi_dot12(n->J, a, b);
+        const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
         const csim_real next =
             csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
-        csimi_push12(n->J, next - n->lambda, a, b);
+        csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
 }
@@ -31418,21 +31481,16 @@ static void csimi_quick_bias(csimi_bounded *s) {
 /* The friction of a contact: a step against the slip, cut to the disk. */
 static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, csim_real *b) {
     csim_real next[2], length2;
-    int k;
-    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_dot12(t->J, a, b));
-    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_dot12(t->J + 12, a, b));
+    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_row_dot(t->J, a, b));
+    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_row_dot(t->J + CSIMI_BOUNDED_ROW, a, b));
     length2 = next[0] * next[0] + next[1] * next[1];
     if (length2 > radius * radius) {
         const csim_real cut = radius / CSIMI_SQRT(length2);
         next[0] *= cut;
         next[1] *= cut;
     }
-    t->lambda[0] = next[0] - t->lambda[0];
-    t->lambda[1] = next[1] - t->lambda[1];
-    for (k = 0; k < 6; ++k) {
-        a[k] += t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
-        b[k] += t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
-    }
+    csimi_row_push(t->J, next[0] - t->lambda[0], a, b);
+    csimi_row_push(t->J + CSIMI_BOUNDED_ROW, next[1] - t->lambda[1], a, b);
     t->lambda[0] = next[0];
     t->lambda[1] = next[1];
 }
@@ -31444,10 +31502,10 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
-        n->gap = n->start + time * n->ground + csimi_dot12(n->J, s->way + n->a, s->way + n->b);
-        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_dot12(n->J, a, b), n->gap, n->lambda);
+        n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
         if (next > 0 || n->lambda > 0 || n->on) {
-            csimi_push12(n->J, next - n->lambda, a, b);
+            csimi_row_push(n->J, next - n->lambda, a, b);
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
@@ -31472,12 +31530,12 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
         change[k] = next[k] - r->lambda[k];
         r->lambda[k] = next[k];
     }
-    csimi_pieces_push(s->pieces + r->first, r->count, change, s->w);
+    csimi_slow_push(s, r, change);
 }
 
 static void csimi_slow_warm(csimi_bounded *s) {
     const csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) csimi_pieces_push(s->pieces + r->first, r->count, r->lambda, s->w);
+    for (; r < end; ++r) csimi_slow_push(s, r, r->lambda);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
@@ -31488,13 +31546,13 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
         int k;
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         if (csimi_bounded_frictional(r->contact->law)) {
             const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
             next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
                                           r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
-            csimi_pieces_velocity(s->pieces + r->first, r->count, s->way, drift);
+            csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
                 u[k] += r->contact->phi[k] +
                         CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
@@ -31527,14 +31585,13 @@ static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, con
 }
 
 static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real time) {
-    const csimi_piece *piece = s->pieces + r->first;
     const csim_contact *c = r->contact;
     const csim_real substeps = (csim_real)s->substeps, *phi = c->phi;
     const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[0] * substeps : 0;
     csim_real u[3] = {0, 0, 0}, way[3] = {0, 0, 0}, next[3];
-    csimi_pieces_velocity(piece, r->count, s->way, way);
+    csimi_slow_velocity(s, r, s->way, way);
     r->gap = r->start + time * r->ground + way[0];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     u[0] += r->ground;
     if (c->law == CSIM_LAW_PROXIMAL) { /* the convex model is one projection */
         const csim_real step = r->row[0] > 0 && r->slide > 0 ? 1 / (1 / r->row[0] + 1 / r->slide) : 0;
@@ -31551,7 +31608,7 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
     u[0] = 0;
     u[1] = phi[1];
     u[2] = phi[2];
-    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_slow_slide(r, substeps, u, next);
     csimi_slow_change(s, r, next);
 }
@@ -31560,7 +31617,7 @@ static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
     csim_real u[3], x[3], next[3];
     int k;
     CSIMI_MEMCPY(u, r->contact->phi, sizeof u);
-    csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+    csimi_slow_velocity(s, r, s->w, u);
     csimi_mul3(r->inverse, u, x);
     for (k = 0; k < 3; ++k) next[k] = r->lambda[k] - x[k];
     csimi_slow_change(s, r, next);
@@ -31574,7 +31631,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
         csim_real u[3], next[3];
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         CSIMI_MEMCPY(u, c->phi, sizeof u);
-        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        csimi_slow_velocity(s, r, s->w, u);
         next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
         csimi_slow_change(s, r, next);
     }
@@ -31597,21 +31654,24 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
-/* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
-static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
-                                   int *at) {
+/* Whether a contact is one of two rigid bodies, or of one and the ground; their first blocks, n: the ground. */
+static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, int *body) {
     const csimi_basis *e = &s->basis;
     const int *begin = e->couples ? e->coupled.first : e->bodies.first;
     const int *size = e->couples ? e->coupled.size : e->bodies.size;
-    int k, sides = 0;
+    int side, k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
-    at[0] = at[1] = 3 * s->n;
-    for (k = 0; k < count; ++k) {
-        const int first = begin[piece[k].block];
-        if (size[first] != 2) return false;
-        if (sides > 0 && at[sides - 1] == 3 * first) continue;
-        if (sides == 2) return false;
-        at[sides++] = 3 * first;
+    body[0] = body[1] = s->n;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int block = e->couples ? e->coupled.factor.place[p->terms[k].block] : p->terms[k].block;
+            const int first = begin[block];
+            if (size[first] != 2) return false;
+            if (sides > 0 && body[sides - 1] == first) continue;
+            if (sides == 2) return false;
+            body[sides++] = first;
+        }
     }
     return true;
 }
@@ -31626,30 +31686,80 @@ static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *p
     *ground = phi - csimi_max(*gap, 0);
 }
 
-static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const csimi_piece *piece,
-                             int count, const int *at, const csim_real *W, const csim_real *lambda) {
+/* Three rows J of a contact, from its pieces ... */
+static void csimi_quick_gather(const csimi_piece *piece, int count, const int *body, csim_real *J) {
+    int k, i, r;
+    for (k = 0; k < count; ++k) {
+        const int at = piece[k].block - body[0], to = at == 0 || at == 1 ? at : 2 + piece[k].block - body[1];
+        for (r = 0; r < 3; ++r)
+            for (i = 0; i < 3; ++i) J[CSIMI_BOUNDED_ROW * r + 4 * to + i] += piece[k].J[3 * r + i];
+    }
+}
+
+/* ... or at once where A does not couple bodies: R J E^-1, of each body its second block first. */
+static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, const int *body,
+                             csim_real *J) {
+    const csimi_bodies *e = &s->basis.bodies;
+    csim_real X[36], own[9];
+    int side, k, r;
+    for (r = 0; r < 36; ++r) X[r] = 0;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *on = side ? &c->b : &c->a;
+        for (k = on->first; k < on->first + on->count; ++k) {
+            const int at = p->terms[k].block - body[0];
+            csim_real *to = X + 9 * (at == 0 || at == 1 ? at : 2 + p->terms[k].block - body[1]);
+            csimi_matmul(c->R, p->terms[k].J, own);
+            for (r = 0; r < 9; ++r) to[r] += side ? -own[r] : own[r];
+        }
+    }
+    for (side = 0; side < 2 && body[side] < s->n; ++side) {
+        const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[body[side]];
+        const csimi_wide *E = e->factor + 9 * (ptrdiff_t)e->row[body[side] + 1], *D = E + 9;
+        const bool both = e->on[body[side] + 1] & 1u;
+        for (r = 0; r < 3; ++r) {
+            const csim_real *x = X + 18 * side + 3 * r, *y = x + 9;
+            csim_real *to = J + CSIMI_BOUNDED_ROW * r + 8 * side;
+            csimi_wide a[3], b[3];
+            for (k = 0; k < 3; ++k) {
+                a[k] = (csimi_wide)x[k];
+                b[k] = (csimi_wide)y[k];
+            }
+            b[0] = b[0] * D[0] + b[1] * D[3] + b[2] * D[6];
+            b[1] = b[1] * D[4] + b[2] * D[7];
+            b[2] = b[2] * D[8];
+            for (k = 0; k < 3 && both; ++k) a[k] += b[0] * E[k] + b[1] * E[3 + k] + b[2] * E[6 + k];
+            a[0] = a[0] * C[0] + a[1] * C[3] + a[2] * C[6];
+            a[1] = a[1] * C[4] + a[2] * C[7];
+            a[2] = a[2] * C[8];
+            for (k = 0; k < 3; ++k) {
+                to[k] = (csim_real)a[k];
+                to[4 + k] = (csim_real)b[k];
+            }
+        }
+    }
+}
+
+static csim_real csimi_row_square(const csim_real *J) {
+    return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2);
+}
+
+static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
+                             const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
     const csim_contact *c = s->problem->contacts + m;
-    int k, i;
-    CSIMI_MEMSET(n, 0, sizeof *n);
-    CSIMI_MEMSET(t, 0, sizeof *t);
-    n->a = at[0];
-    n->b = at[1];
-    for (k = 0; k < count; ++k) {
-        const int to = 3 * piece[k].block - at[0], from = to >= 0 && to < 6 ? to : 6 + 3 * piece[k].block - at[1];
-        for (i = 0; i < 3; ++i) {
-            n->J[from + i] += piece[k].J[i];
-            t->J[from + i] += piece[k].J[3 + i];
-            t->J[12 + from + i] += piece[k].J[6 + i];
-        }
-    }
+    int i;
+    n->a = 4 * body[0];
+    n->b = 4 * body[1];
+    CSIMI_MEMCPY(n->J, J, sizeof n->J);
+    CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = at[1] < 3 * s->n;
-    n->mass = csimi_bounded_over(W[0]);
+    n->moving = body[1] < s->n;
+    n->on = 0;
+    n->mass = csimi_bounded_over(csimi_row_square(n->J));
     n->lambda = lambda[0];
-    t->mass = csimi_bounded_over(W[4] + W[8]);
+    t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
     t->contact = m;
     for (i = 0; i < 2; ++i) {
@@ -31690,6 +31800,15 @@ static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, 
         if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
 }
 
+static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_real *to) {
+    int i, k;
+    for (i = 0; i < s->n; ++i) {
+        for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
+        to[4 * i + 3] = 0;
+    }
+    for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
+}
+
 /* w = E v, and what forces change it by in a substep: E'^-1 (b - A v) / S. */
 static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     const csim_problem *p = s->problem;
@@ -31698,14 +31817,13 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
+    csimi_bounded_spread(s, 1, s->w);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
-    for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
-    for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    csimi_bounded_spread(s, s->share, s->step);
+    CSIMI_MEMSET(s->way, 0, (4 * (size_t)s->n + 8) * sizeof *s->way);
+    if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -31714,45 +31832,50 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_basis_rows(&s->basis, p, m, piece);
-        csim_real W[9], start[3];
-        int side[2];
-        csimi_pieces_delassus(piece, count, W);
+        csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
+        int body[2], count = 0;
+        const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
         csimi_impulse_allow(p->contacts + m, start);
         for (k = 0; k < 3; ++k) {
             start[k] *= s->share;
             s->sum[3 * (ptrdiff_t)m + k] = 0;
         }
-        if (csimi_bounded_is_quick(s, p->contacts + m, piece, count, side)) {
-            csimi_quick_open(s, params, m, piece, count, side, W, start);
-        } else {
+        if (!quick) {
+            csimi_pieces_delassus(piece, count, W);
             csimi_slow_open(s, params, m, at, count, W, start);
             at += count;
+            continue;
         }
+        CSIMI_MEMSET(J, 0, sizeof J);
+        if (s->basis.couples)
+            csimi_quick_gather(piece, count, body, J);
+        else
+            csimi_quick_rows(s, p, p->contacts + m, body, J);
+        csimi_quick_open(s, params, m, body, J, start);
     }
 }
 
 /* ---- a frame */
 
 static void csimi_bounded_frame(csimi_bounded *s) {
-    const int numbers = 3 * s->n;
-    int k, i, round;
+    int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
+        csimi_bounded_add(s, s->step, 1, s->w);
         csimi_slow_warm(s);
         csimi_quick_warm(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
         }
-        for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
+        csimi_bounded_add(s, s->w, s->share, s->way);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        if (s->basis.couples || s->lumps) csimi_bounded_add(s, s->w, s->share, s->mean);
     }
 }
 
@@ -31762,9 +31885,10 @@ static void csimi_bounded_frame(csimi_bounded *s) {
 static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
-        s->wide[i] = (double)s->way[i];
+        const int at = 4 * (i / 3) + i % 3;
+        s->wide[i] = (double)s->way[at];
         if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
-            s->wide[i] += (double)s->w[i] - (double)s->mean[i];
+            s->wide[i] += (double)s->w[at] - (double)s->mean[at];
     }
     csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
@@ -31885,6 +32009,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
 
 #undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
+#if CSIMI_QUADS
+#undef CSIMI_FOUR
+#undef CSIMI_FOUR_OF
+#endif
 #endif
 /* ==== end solve/bounded.c */
 
@@ -43740,7 +43868,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
    the motion of a step and hold the features that lie within the margin of their start; so that
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
-                                       small for most pairs, and the others are collided once more;
+                                       small for most pairs; others are collided once more where that may tell
+                                       something: a pair deeper than all before, or deeper than it was by the slack;
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
@@ -43756,6 +43885,7 @@ typedef struct csimi_eye {
     csim_real slack;
     csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
     int *thrown, count;       /* [shapes] */
+    csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are */
     int *near;                /* [shapes] that the nodes of one body come near */
     double deepest;
 } csimi_eye;
@@ -43771,6 +43901,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
     e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
 }
 
@@ -43863,34 +43994,58 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
                : 0;
 }
 
-/* Contacts first .. end - 1 of one pair of shapes. */
+/* The contacts of one pair of shapes from first on: where they end. */
+static int csimi_eye_end(const csimi_eye *e, int first) {
+    const csimi_found_contact *c = e->f->found;
+    int end = first + 1;
+    while (end < e->f->found_count && c[first].part_a == c[end].part_a && c[first].part_b == c[end].part_b) end++;
+    return end;
+}
+
+static bool csimi_eye_shaped(const csimi_eye *e, int first) {
+    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
+}
+
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step. */
+static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
+    csim_real depth = 0;
+    for (; first < end; first++)
+        depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
+    return depth;
+}
+
+/* Points that have no row were no deeper than those that have, and turning moves either: the pair is no deeper than its
+   planes and twice what turning moves. It is looked at where that would tell something. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
-    const bool turns = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b) > small;
-    double before = 0, depth = 0;
+    const csim_real spin = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b);
+    const double most = (double)(e->planes[first] + 2 * spin);
+    double before = 0, depth = (double)e->planes[first];
     int i;
-    for (i = first; i < end; i++) {
-        c = e->f->found + i;
-        before = csimi_deeper(before, -(double)c->gap);
-        if (turns) continue;
-        depth = csimi_deeper(depth, -(double)csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c));
-    }
+    for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
-    if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    if (spin > small || depth > before + (double)small) {
+        const bool tells = most > e->deepest || most > before + (double)e->slack;
+        depth = tells ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b) : 0;
+    }
     depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
+/* The pair with the deepest planes first: most others cannot be deeper. */
 static void csimi_eye_pairs(csimi_eye *e) {
-    const csimi_found_contact *c = e->f->found;
-    int first, end;
+    int first, end, deepest = -1;
     for (first = 0; first < e->f->found_count; first = end) {
-        for (end = first + 1; end < e->f->found_count && c[first].part_a == c[end].part_a &&
-                              c[first].part_b == c[end].part_b;
-             end++) {
-        }
-        if (c[first].part_a >= 0 && c[first].part_b >= 0) csimi_eye_pair(e, first, end);
+        end = csimi_eye_end(e, first);
+        if (!csimi_eye_shaped(e, first)) continue;
+        e->planes[first] = csimi_eye_planes(e, first, end);
+        if (deepest < 0 || e->planes[first] > e->planes[deepest]) deepest = first;
+    }
+    if (deepest >= 0) csimi_eye_pair(e, deepest, csimi_eye_end(e, deepest));
+    for (first = 0; first < e->f->found_count; first = end) {
+        end = csimi_eye_end(e, first);
+        if (first != deepest && csimi_eye_shaped(e, first)) csimi_eye_pair(e, first, end);
     }
 }
 
@@ -54534,6 +54689,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PENALTY_SAFE
 #undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
+#undef CSIMI_FOUR
+#undef CSIMI_FOUR_OF
 #undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
