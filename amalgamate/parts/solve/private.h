@@ -203,7 +203,7 @@ typedef struct csimi_coarse {
     int *touched, *slot;             /* [aggregates] */
     double *jacobian;                /* rows of one contact */
     double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
-    double *H0, *factor;             /* [m m], lower triangles */
+    double *H0, *factor;             /* lower triangle by rows of blocks; [m m] */
     int *pivot;                      /* [m] */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */

@@ -21,9 +21,16 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
+#else
+enum { CSIMI_MOVING_SIDES = 2 };
+#endif
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
+    return CSIMI_MOVING_SIDES * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
