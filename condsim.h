@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1dfe80797b539792
+   Hash of the parts: 3a57914ab9ef57a5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4796,7 +4796,7 @@ typedef struct csimi_coarse {
     int *touched, *slot;             /* [aggregates] */
     double *jacobian;                /* rows of one contact */
     double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
-    double *H0, *factor;             /* [m m], lower triangles */
+    double *H0, *factor;             /* lower triangle by rows of blocks; [m m] */
     int *pivot;                      /* [m] */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
@@ -22482,7 +22482,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->pivot = CSIMI_PUSH(arena, int, m);
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->H0 = CSIMI_PUSH(arena, double, m *m);
+    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1));
     c->factor = CSIMI_PUSH(arena, double, m *m);
     c->closed = CSIMI_PUSH(arena, unsigned char, contacts);
     c->used = CSIMI_PUSH(arena, unsigned char, contacts);
@@ -22595,7 +22595,12 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
-/* ---- H0 = Z'AZ */
+/* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
+
+static double *csimi_coarse_h(const csimi_coarse *c, size_t row) {
+    const size_t g = row / 6;
+    return c->H0 + 6 * (g + 1) * (3 * g + row % 6);
+}
 
 /* S += A_ij Z_j, 3x6. */
 static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j, double *S) {
@@ -22713,11 +22718,10 @@ static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double
 
 CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
     const csim_structure *s = c->structure = problem->structure;
-    const size_t m = 6 * (size_t)c->groups;
     int g, k, i, r;
     csimi_coarse_gather(c);
     csimi_coarse_members(c, problem->A.n);
-    CSIMI_MEMSET(c->H0, 0, m * m * sizeof(double));
+    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
     CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count);
     for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1;
@@ -22732,7 +22736,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
                 for (r = 0; r < 36; ++r)
-                    c->H0[(6 * (size_t)g + (size_t)(r / 6)) * m + 6 * (size_t)c->group[b] + (size_t)(r % 6)] += P[r];
+                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
@@ -22831,7 +22835,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
     }
 }
 
-/* H0 is kept below its diagonal blocks only. */
+/* H0 ends at its diagonal blocks. */
 static void csimi_coarse_mirror(csimi_coarse *c) {
     const size_t m = 6 * (size_t)c->groups;
     size_t i, j;
@@ -22843,7 +22847,9 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
     const int m = 6 * c->groups;
     double largest = 0;
     int i;
-    CSIMI_MEMCPY(c->factor, c->H0, (size_t)m * (size_t)m * sizeof(double));
+    for (i = 0; i < m; ++i) /* what lies above, the factorisation writes before it reads */
+        CSIMI_MEMCPY(c->factor + (size_t)i * (size_t)m, csimi_coarse_h(c, (size_t)i),
+                     sizeof(double[6]) * (size_t)(i / 6 + 1));
     if (contacts->newton) csimi_coarse_mirror(c);
     for (i = 0; i < problem->contact_count; ++i)
         if (c->used[i]) csimi_coarse_stiffen(c, problem, contacts, i);
@@ -23080,7 +23086,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     for (k = 0; k < problem->contact_count; ++k) csimi_coarse_load(c, problem, k);
     csimi_coarse_collect(c, c->change);
     for (i = 0; i < m; ++i) {
-        const double *H = c->H0 + i * m;
+        const double *H = csimi_coarse_h(c, i);
         double sum = c->g[i] - H[i] * c->y[i];
         for (j = 0; j < i; ++j) {
             sum -= H[j] * c->y[j];
@@ -23089,7 +23095,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
         c->change[i] += sum;
     }
     for (i = 0; i < m; ++i) {
-        const double d = c->H0[i * m + i];
+        const double d = csimi_coarse_h(c, i)[i];
         left += d > 0 ? c->change[i] * c->change[i] / d : 0;
         whole += d > 0 ? c->g[i] * c->g[i] / d : 0;
     }
@@ -38372,9 +38378,16 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
+#else
+enum { CSIMI_MOVING_SIDES = 2 };
+#endif
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
+    return CSIMI_MOVING_SIDES * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
