@@ -30,7 +30,8 @@ enum { CSIMI_MOVING_SIDES = 2 };
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return CSIMI_MOVING_SIDES * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
+    return CSIMI_MOVING_SIDES * side * n->contacts +
+           2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
