@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2db366c381b045af
+   Hash of the parts: c8faff571b13f8f3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -306,7 +306,7 @@ typedef double csim_real;
 #endif
 
 /* Around parts that run now and then: compiled for size in a build that optimises, with the same bits. */
-#ifndef __OPTIMIZE__
+#if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) /* there, marks would only keep functions apart */
 #define CSIMI_COLD
 #define CSIMI_WARM
 #elif defined(__clang__)

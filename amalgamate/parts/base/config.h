@@ -266,7 +266,7 @@ typedef double csim_real;
 #endif
 
 /* Around parts that run now and then: compiled for size in a build that optimises, with the same bits. */
-#ifndef __OPTIMIZE__
+#if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) /* there, marks would only keep functions apart */
 #define CSIMI_COLD
 #define CSIMI_WARM
 #elif defined(__clang__)
