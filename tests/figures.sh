@@ -1,5 +1,5 @@
 #!/bin/sh
-# figures.sh PROGRAM [write]: figures on the pages that scenes and tests print, as tests/figures.txt lists them. Each runs
+# figures.sh PROGRAM [write]: figures on pages that scenes, tests and tables say, as tests/figures.txt lists them. Each runs
 # once; every text with its figures filled in must stand on its page, or with "write" is put there. ONLY=page: the figures
 # of that page alone. The last line is "N passed, N failed".
 set -u
@@ -12,13 +12,17 @@ run() { # what the scene, or parts of a test, say
     # shellcheck disable=SC2086
     case $scene in
     '@test '*) set -- ${scene#@test } && name=$1 && shift && CONDSIM_FIGURES=1 build/tests/test_"$name"-double "$@" ;;
+    '@table '*) # a page and the first cells of a row: its cells by the names of the columns
+        set -- ${scene#@table }
+        awk -F' *[|] *' -v one="$2" -v two="$3" '/^\|/ && !head { head = split($0, name) } !/^\|/ { head = 0 }
+            $2 == one && $3 == two { for (i = 2; i < NF; i++) print name[i] "=" $i }' "$1" ;;
     *) "$program" ${scene#@ } --summary ;;
     esac
 }
 while read -r line; do
     case $line in
     '' | '#'*) ;;
-    '@ '* | '@test '*) scene=$line ran= ;;
+    '@ '* | '@test '* | '@table '*) scene=$line ran= ;;
     *)
         page=${line%%: *}
         [ "${ONLY:-$page}" = "$page" ] || continue
