@@ -93,6 +93,26 @@ world.restore(saved);
 for (let i = 30; i <= 60; i++) world.step();
 if (world.hash !== end) throw new Error("it does not go on as before from a snapshot");
 if (Math.abs(z - 0.1) > 1e-4 || hit < 4) throw new Error(`box at ${z}, ${hit} contacts began`);
+const yard = new World({ sleep: true });
+const floor = yard.ground(), crate = yard.rigid({ half: [0.1, 0.1, 0.1], position: [0, 0, 1] });
+const seen = { begins: 0, hits: 0, sleeps: 0, ends: 0 };
+for (let i = 0; i < 240; i++) {
+  yard.step();
+  const now = yard.events();
+  for (const kind of Object.keys(seen)) seen[kind] += now[kind].length;
+  if (now.hits.length && !(Math.abs(now.hits[0].speed - Math.sqrt(2 * 9.81 * 0.9)) < 0.3)) throw new Error("hit at " + now.hits[0].speed + " m/s");
+}
+if (seen.begins < 1 || seen.hits < 1 || seen.sleeps !== 1) throw new Error("events " + JSON.stringify(seen));
+const met = yard.castRay([0, 0, 3], [0, 0, -5]), missed = yard.castRay([2, 0, 3], [0, 0, 5]);
+if (!met || met.body.number !== crate.number || Math.abs(met.distance - 2.8) > 1e-3 || missed !== null) throw new Error("rays");
+const near = yard.closestPoint([1, 0, 0.1], 5);
+if (!near || near.body.number !== floor.number || Math.abs(near.distance - 0.1) > 1e-6) throw new Error("closest point");
+const inside = yard.overlapBox([-1, -1, 0.05], [1, 1, 1]).map((b) => b.number);
+if (inside.length !== 1 || inside[0] !== crate.number) throw new Error("overlap " + inside);
+crate.setVelocity([0, 0, 3]);
+for (let i = 0; i < 10; i++) yard.step(), seen.ends += yard.events().ends.length;
+if (seen.ends < 1) throw new Error("it left, and no event says so");
+yard.destroy();
 let said = "";
 try { world.rigid({ shape: "box", half: [-1, 1, 1] }); } catch (e) { said = e.message; }
 if (!/half/.test(said)) throw new Error("a wrong box is not named: " + said);
@@ -112,6 +132,16 @@ END
         sed -n '/^clang /,/^```/p' "$root/docs/web.md" | sed '/^```/d;s,16_web.c,-I'"$root/include"' 16_web.c,' >build.sh
         (sh build.sh && node page1.mjs | diff - page.want1 && echo "$wanted") >log 2>&1
         check "docs/web.md: a program of one's own" log
+        # its size, and that of the tiny preset, to three hundredths: the page says them for one release of clang
+        sed 's/-O2/-O2 -DCONDSIM_TINY/;s/-o web.wasm/-o tiny.wasm/' build.sh >tiny.sh && sh tiny.sh >log 2>&1
+        for f in "web.wasm:the line above" 'tiny.wasm:`-DCONDSIM_TINY`'; do
+            awk -v row="${f#*:}" -v plain="$(wc -c <"${f%%:*}")" -v packed="$(gzip -9c "${f%%:*}" | wc -c)" -F' *[|] *' '
+                function far(kb, bytes) { return kb * 1000 > 1.03 * bytes || kb * 1000 < 0.97 * bytes }
+                $2 == row { found = 1; if (far($3 + 0, plain) || far($4 + 0, packed)) print row " has " plain " and " packed " bytes" }
+                END { if (!found) print "no row " row }' "$root/docs/web.md"
+        done >>log
+        [ -s log ] || echo "$wanted" >log
+        check "docs/web.md: sizes" log
     else
         missing "docs/web.md" "clang or wasi-libc"
     fi
@@ -152,8 +182,32 @@ if command -v cmake >/dev/null; then
     check "port vcpkg/condsim" "$work/log"
 fi
 if command -v python3 >/dev/null; then
-    (python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/conanfile.py" && echo "$wanted") >"$work/log" 2>&1
-    check "manifest conanfile.py" "$work/log"
+    # Conan: its classes are made known as ones that remember; the recipe runs, and what it exports is there
+    cat >"$work/recipe.py" <<'END'
+import glob, os, sys, types
+class Some:
+    def __init__(self, *given): self.variables, self.called, made[:] = {}, [], made + [self]
+    def __getattr__(self, name): return lambda *given, **named: self.called.append(name)
+made = []
+for name in "conan", "conan.tools", "conan.tools.cmake": sys.modules[name] = types.ModuleType(name)
+sys.modules["conan"].ConanFile = type("ConanFile", (), {})
+for name in "CMake", "CMakeToolchain": setattr(sys.modules["conan.tools.cmake"], name, Some)
+sys.modules["conan.tools.cmake"].cmake_layout = lambda recipe: None
+space = {}
+exec(open(sys.argv[1] + "/conanfile.py").read(), space)
+recipe = space["Condsim"]()
+for name in "name version license description settings options default_options exports_sources".split(): assert getattr(recipe, name), name
+assert set(recipe.options) == set(recipe.default_options)
+for sources in recipe.exports_sources: assert glob.glob(os.path.join(sys.argv[1], sources)), sources
+recipe.options, recipe.settings = types.SimpleNamespace(float=True), types.SimpleNamespace(os="Linux")
+recipe.cpp_info = Some()
+for step in "layout generate build package package_info".split(): getattr(recipe, step)()
+assert recipe.cpp_info.libs == ["condsim"] and "CONDSIM_FLOAT" in recipe.cpp_info.defines
+called = [name for some in made for name in some.called]
+for name in "generate", "configure", "build", "install": assert name in called, name
+END
+    (python3 "$work/recipe.py" "$root" && echo "$wanted") >"$work/log" 2>&1
+    check "recipe conanfile.py" "$work/log"
 else
     missing "conanfile.py" python3
 fi

@@ -48,6 +48,18 @@ export interface Contact {
   normal: number[];
   impulse: number; /** N s */
 }
+export interface Hit {
+  body: Body;
+  point: number[];
+  normal: number[]; /** outward */
+  distance: number; /** m */
+}
+export interface Events {
+  begins: { a: number; b: number }[]; /** pairs of Body.number that touch since this step */
+  ends: { a: number; b: number }[];
+  hits: { a: number; b: number; speed: number; point: number[]; normal: number[]; impulse: number[] }[];
+  sleeps: { body: number; asleep: boolean }[];
+}
 export class Body {
   readonly world: World;
   readonly number: number;
@@ -60,7 +72,7 @@ export class Body {
   destroy(): void;
 }
 export class World {
-  constructor(def?: { gravity?: Vector; tolerance?: number });
+  constructor(def?: { gravity?: Vector; tolerance?: number; sleep?: boolean });
   readonly error: string;
   readonly stats: Stats;
   readonly hash: string;
@@ -69,6 +81,10 @@ export class World {
   soft(def: SoftDef): Body;
   step(h?: number): Stats;
   contacts(): Contact[];
+  castRay(from: Vector, way: Vector): Hit | null;
+  closestPoint(point: Vector, within: number): Hit | null;
+  overlapBox(lower: Vector, upper: Vector): Body[];
+  events(): Events;
   save(): Uint8Array;
   restore(bytes: Uint8Array): void;
   destroy(): void;

@@ -62,9 +62,9 @@ export class Body {
 }
 
 export class World {
-  constructor({ gravity = [0, 0, -9.81], tolerance = 0 } = {}) {
+  constructor({ gravity = [0, 0, -9.81], tolerance = 0, sleep = false } = {}) {
     if (!wasm) throw new Error("call await load() first");
-    this.at = wasm.world_create(...vector(gravity, "gravity"), tolerance);
+    this.at = wasm.world_create(...vector(gravity, "gravity"), tolerance, sleep ? 1 : 0);
     if (!this.at) throw new Error("out of memory");
     if (!wasm.world_ok(this.at)) throw new Error(this.error);
   }
@@ -102,6 +102,37 @@ export class World {
       out.push({ a: n[0], b: n[1], began: n[2] !== 0, touches: n[3] !== 0, point: [n[4], n[5], n[6]], normal: [n[7], n[8], n[9]], impulse: n[10] });
     }
     return out;
+  }
+  /** The first thing on a way, or null. */
+  castRay(from, way) { return this.hit(wasm.ray(this.at, ...vector(from, "from"), ...vector(way, "way"))); }
+  /** The nearest point of anything within so many metres, or null; distance below 0: inside. */
+  closestPoint(point, within) { return this.hit(wasm.closest(this.at, ...vector(point, "point"), within)); }
+  /** Bodies in a box along the axes of the world. */
+  overlapBox(lower, upper) {
+    const box = [...vector(lower, "lower"), ...vector(upper, "upper")];
+    for (let room = 64; ; room *= 4) {
+      const found = borrow(8 * (6 + room), (at) => {
+        doubles(at, 6).set(box);
+        const n = this.check(wasm.overlap_box(this.at, at, at + 48, room));
+        return n > room ? null : [...doubles(at + 48, n)];
+      });
+      if (found) return [...new Set(found)].map((n) => new Body(this, n));
+    }
+  }
+  hit(at) {
+    if (!at) return null;
+    const n = doubles(at, 8);
+    return { body: new Body(this, n[0]), point: [n[1], n[2], n[3]], normal: [n[4], n[5], n[6]], distance: n[7] };
+  }
+  /** What happened in the last step: bodies that began to touch, that no longer do, hits, who fell asleep or woke. */
+  events() {
+    const list = (kind, make) => Array.from({ length: wasm.event_count(this.at, kind) }, (_, i) => make(doubles(wasm.event(this.at, kind, i), 12)));
+    const pairs = (kind) => list(kind, (n) => ({ a: n[0], b: n[1], bodies: n[2] !== 0 })).filter((e) => e.bodies).map(({ a, b }) => ({ a, b }));
+    return {
+      begins: pairs(0), ends: pairs(1),
+      hits: list(2, (n) => ({ a: n[0], b: n[1], speed: n[2], point: [n[3], n[4], n[5]], normal: [n[6], n[7], n[8]], impulse: [n[9], n[10], n[11]] })),
+      sleeps: list(3, (n) => ({ body: n[0], asleep: n[1] !== 0 })),
+    };
   }
   save() {
     const bytes = wasm.save_bytes(this.at);

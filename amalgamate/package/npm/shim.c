@@ -19,12 +19,13 @@ typedef struct shim {
 EXPORT(alloc) void *shim_alloc(int bytes) { return malloc((size_t)bytes); }
 EXPORT(release) void shim_release(void *p) { free(p); }
 
-EXPORT(world_create) shim *shim_create(double x, double y, double z, double tolerance) {
+EXPORT(world_create) shim *shim_create(double x, double y, double z, double tolerance, int sleeps) {
     csim_world_def def = csim_default_world_def();
     shim *s = (shim *)calloc(1, sizeof *s);
     if (!s) return NULL;
     def.gravity = csim_v3(x, y, z);
     if (tolerance > 0) def.solver.tolerance = tolerance;
+    def.can_sleep = sleeps != 0;
     csim_create_world(&def, &s->world, &s->error);
     return s;
 }
@@ -161,6 +162,62 @@ EXPORT(contact) const double *shim_contact(shim *s, int i) {
     o[0] = shim_find(s, c->body_a), o[1] = shim_find(s, c->body_b), o[2] = c->began;
     o[3] = c->state != CSIM_CONTACT_OPEN, o[4] = c->point.x, o[5] = c->point.y, o[6] = c->point.z;
     o[7] = c->normal.x, o[8] = c->normal.y, o[9] = c->normal.z, o[10] = c->normal_impulse;
+    return o;
+}
+
+/* body, point, normal, distance; null: nothing */
+static const double *shim_hit(shim *s, bool met, const csim_query_hit *hit) {
+    double *o = s->number;
+    if (!met) return NULL;
+    o[0] = shim_find(s, hit->body), o[1] = hit->point.x, o[2] = hit->point.y, o[3] = hit->point.z;
+    o[4] = hit->normal.x, o[5] = hit->normal.y, o[6] = hit->normal.z, o[7] = hit->distance;
+    return o;
+}
+
+EXPORT(ray) const double *shim_ray(shim *s, double x, double y, double z, double a, double b, double c) {
+    csim_query_hit hit;
+    return shim_hit(s, csim_world_cast_ray(s->world, NULL, csim_v3(x, y, z), csim_v3(a, b, c), &hit), &hit);
+}
+
+EXPORT(closest) const double *shim_closest(shim *s, double x, double y, double z, double within) {
+    csim_query_hit hit;
+    return shim_hit(s, csim_world_closest_point(s->world, NULL, csim_v3(x, y, z), within, &hit), &hit);
+}
+
+/* Numbers of the bodies in a box into out, at most so many; how many there are. */
+EXPORT(overlap_box) int shim_overlap(shim *s, const double *box, double *out, int most) {
+    csim_query_hit *hit = (csim_query_hit *)malloc(sizeof *hit * (size_t)(most > 0 ? most : 1));
+    int i, n;
+    if (!hit) return CSIM_OUT_OF_MEMORY;
+    n = csim_world_overlap_box(s->world, NULL, csim_v3(box[0], box[1], box[2]), csim_v3(box[3], box[4], box[5]), hit, most);
+    for (i = 0; i < n && i < most; i++) out[i] = shim_find(s, hit[i].body);
+    free(hit);
+    return n;
+}
+
+/* Events of the last step. kind 0: began to touch, 1: no longer do, 2: hit, 3: fell asleep or woke. */
+EXPORT(event_count) int shim_event_count(shim *s, int kind) {
+    const csim_events e = csim_world_events(s->world);
+    return kind == 0 ? e.begin_count : kind == 1 ? e.end_count : kind == 2 ? e.hit_count : e.sleep_count;
+}
+
+/* bodies a and b (3: body and asleep); of hits speed, point, normal, impulse; of touches whether it is that of the
+   bodies, whose first shapes touch or whose last no longer do */
+EXPORT(event) const double *shim_event(shim *s, int kind, int i) {
+    const csim_events e = csim_world_events(s->world);
+    double *o = s->number;
+    if (i < 0 || i >= shim_event_count(s, kind)) return NULL;
+    if (kind < 2) {
+        const csim_touch_event *t = (kind == 0 ? e.begins : e.ends) + i;
+        o[0] = shim_find(s, t->body_a), o[1] = shim_find(s, t->body_b), o[2] = t->bodies;
+    } else if (kind == 2) {
+        const csim_hit_event *h = e.hits + i;
+        o[0] = shim_find(s, h->body_a), o[1] = shim_find(s, h->body_b), o[2] = h->speed;
+        o[3] = h->point.x, o[4] = h->point.y, o[5] = h->point.z, o[6] = h->normal.x, o[7] = h->normal.y;
+        o[8] = h->normal.z, o[9] = h->impulse.x, o[10] = h->impulse.y, o[11] = h->impulse.z;
+    } else {
+        o[0] = shim_find(s, e.sleeps[i].body), o[1] = e.sleeps[i].asleep;
+    }
     return o;
 }
 
