@@ -1,8 +1,9 @@
 /* check_live.js PAGE NATIVE [--seconds N] [--shots FOLDER] [--allow-missing]
-   Opens the live page in headless Chromium. Every scene: the hash after 40 steps is that of the native program, then it
-   plays for N seconds (default 10) without an error while frame times are noted, and what the mouse takes hold of
-   follows it. Then a thrown ball adds a body, steps back undo it, sliders, switches and keys do what they say, a finger
-   drags on a phone, and the page fits a phone and a dark theme. NATIVE is condsim-live. Last line: "N passed, N failed". */
+   Opens the live page in headless Chromium. Every scene: the hash after 40 steps is that of the native program; steps of N
+   seconds (default 10) take less than N seconds, drawing aside; then it plays for N seconds without an error while frame
+   times are noted, and what the mouse takes hold of follows it. Then a thrown ball adds a body, steps back undo it,
+   sliders, switches and keys do what they say, a finger drags on a phone, and the page fits a phone and a dark theme.
+   NATIVE is condsim-live. Last line: "N passed, N failed". */
 "use strict";
 const fs = require("fs");
 const { execFileSync } = require("child_process");
@@ -42,6 +43,11 @@ async function session(width, height, features, phone, work) {
 const play = (ms) => `new Promise((done) => { const t = []; let last = performance.now(), end = last + ${ms};
   (function turn(now) { t.push(now - last), last = now; if (now < end) requestAnimationFrame(turn); else { t.shift(), t.sort((a, b) => a - b); done([t[t.length >> 1], t[t.length - 1]]); } })(last); })`;
 
+/* Time of the steps of so many simulated seconds, without drawing, over these seconds. The first steps are those while the
+   browser still compiles. */
+const pace = (seconds) => `(() => { __live.setPlaying(false); const n = Math.ceil(${seconds} / __live.lib.live_h()), from = performance.now();
+  for (let k = 0; k < n; k++) if (!__live.lib.live_step()) return 1e9; return (performance.now() - from) / 1000 / ${seconds}; })()`;
+
 async function scenes(b) {
   const titles = execFileSync(native).toString().trim().split("\n").map((line) => line.replace(/^\d+ /, ""));
   check(titles.length >= 10, "at least ten scenes", titles.length);
@@ -49,7 +55,9 @@ async function scenes(b) {
     const title = titles[i], want = execFileSync(native, [String(i), String(STEPS)]).toString().trim();
     const got = await b.run(`__live.setPlaying(false); __live.open(${i}); (() => { for (let k = 0; k < ${STEPS}; k++) if (!__live.lib.live_step()) return "step " + (k + 1) + " failed"; return __live.hash(); })()`);
     check(got === want, title + ": " + STEPS + " steps as native", got === want ? got : got + " is not " + want);
-    await b.run("__live.refresh(), 0");
+    const share = await b.run(`__live.open(${i}); ${pace(seconds)}`);
+    check(share < 1, title + ": steps in real time on one core", share.toFixed(2) + " of it");
+    await b.run(`__live.open(${i}); __live.setPlaying(false); __live.refresh(), 0`);
     const first = await b.picture("#view");
     const [middle, longest] = await b.run(`__live.open(${i}); __live.setPlaying(true); ${play(1000 * seconds)}`);
     const state = await b.run("({ broken: __live.broken, time: __live.lib.live_figure(0), step: document.getElementById('cost').textContent })");
