@@ -706,15 +706,18 @@ audit_standing() {
     examined "$(grep -c '^ok ' "$T/said")" 24 "figures over 60 simulated seconds"
 }
 
-# figures of the pages are what the scenes print; and a figure that is not is noticed
+# figures of the pages are what scenes and tests print; and a figure that is not is noticed
 audit_figures() {
     [ -x build/bin/condsim-scene ] || skip "build/bin/condsim-scene is not built: make"
-    sh tests/figures.sh build/bin/condsim-scene >"$T/said" 2>&1 || { grep FAIL "$T/said"; bad "pages have figures that no scene prints now: make figures WRITE=1"; }
+    sh tests/figures.sh build/bin/condsim-scene >"$T/said" 2>&1 || { grep FAIL "$T/said"; bad "pages have figures that nothing prints now: make figures WRITE=1"; }
     echo "figure=2.5e-06" >"$T/scene"
     echo "| it is 3e-6 mm | here |" >"$T/page.md"
     TEXT="is {figure %.1e} mm" WRITE= awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a stale figure passed"
     TEXT="was {figure %.1e} mm" WRITE= awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a figure that is on no page passed"
-    examined "$(tail -n 1 "$T/said" | sed 's/ passed.*//')" 30 "figures"
+    TEXT="is {other %.1e} mm" WRITE=write awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a figure that nothing says passed"
+    TEXT="is {figure <} mm" WRITE= awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a power of ten that is another passed"
+    TEXT="is {figure <} mm" WRITE=page awk -f tests/figures.awk "$T/scene" "$T/page.md" | grep -q "it is 1e-5 mm" || bad "the power of ten above"
+    examined "$(tail -n 1 "$T/said" | sed 's/ passed.*//')" 150 "figures"
 }
 
 # the papers' tables in short: each has rows, a certificate column, and a number or the word missing in it
