@@ -465,7 +465,7 @@ document() {
         else
             $CC $flags "$c" -o "$c.out" $MATH || bad "$name does not compile"
         fi
-        (cd "$T" && timeout 60 "$c.out" >"$c.said") || { cat "$c.said"; bad "$name fails"; }
+        (cd "$T" && timeout 180 "$c.out" >"$c.said") || { cat "$c.said"; bad "$name fails"; }
         want=${c%.c}.want
         [ -f "$want" ] || continue
         diff "$want" "$c.said" || bad "$name prints something else than the text under it (README.md: make readme)"
