@@ -1254,8 +1254,22 @@ static uint64_t hash_of_fallen_box(bool is_short) {
 }
 
 TEST(short_calls_do_what_the_long_ones_do) {
+    csim_real x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    int tet[4] = {0, 1, 2, 3};
+    const csim_soft_def plain = csim_default_soft_def();
+    csim_soft_def soft;
+    csim_mesh mesh;
     const uint64_t hash = hash_of_fallen_box(true);
     CHECK(hash != 0);
     CHECK(hash_of_fallen_box(false) == hash);
     STATUS(csim_create_world(NULL, NULL, NULL), CSIM_NULL_ARGUMENT);
+    memset(&mesh, 0, sizeof mesh);
+    mesh.vertices = x, mesh.vertex_count = 4, mesh.tets = tet, mesh.tet_count = 1;
+    soft = csim_mesh_soft_def(&mesh);
+    CHECK(soft.vertices == x && soft.vertex_count == 4 && soft.tets == tet && soft.tet_count == 1);
+    soft.vertices = plain.vertices, soft.vertex_count = plain.vertex_count; /* the rest is the default */
+    soft.tets = plain.tets, soft.tet_count = plain.tet_count;
+    NEAR((double)soft.young, (double)plain.young, 0);
+    EQUAL(soft.guard, plain.guard);
+    CHECK(csim_mesh_soft_def(NULL).vertices == NULL);
 }
