@@ -65,6 +65,7 @@ typedef struct csimi_bounded {
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
     csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
+    csim_real *inverse;        /* [36 n] of each body of two blocks: E^-1, by rows of four */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -89,6 +90,7 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
+    s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
@@ -445,45 +447,58 @@ static void csimi_quick_gather(const csimi_piece *piece, int count, const int *b
     }
 }
 
-/* ... or at once where A does not couple bodies: R J E^-1, of each body its second block first. */
+/* Three rows out[stride] += M B, rows of B and of out of four numbers; sign: of what is added. */
+static void csimi_quick_times(const csim_real *M, const csim_real *B, csim_real sign, csim_real *out, int stride) {
+    int r;
+    for (r = 0; r < 3; ++r, M += 3, out += stride) {
+#if CSIMI_QUADS
+        CSIMI_FOUR(out) += (CSIMI_FOUR_OF(B) * M[0] + CSIMI_FOUR_OF(B + 4) * M[1] + CSIMI_FOUR_OF(B + 8) * M[2]) * sign;
+#else
+        int k;
+        for (k = 0; k < 3; ++k) out[k] += (B[k] * M[0] + B[4 + k] * M[1] + B[8 + k] * M[2]) * sign;
+#endif
+    }
+}
+
+/* E^-1 of the bodies that such contacts are on: of both blocks, and what the second has of the first. */
+static void csimi_quick_bodies(csimi_bounded *s) {
+    const csimi_bodies *e = &s->basis.bodies;
+    int i, k, r, c;
+    for (i = 0; i < s->n && !s->basis.couples; i += e->size[i]) {
+        const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[i], *E = C + 18, *D = E + 9;
+        csim_real *to = s->inverse + 36 * (ptrdiff_t)i;
+        if (e->size[i] != 2) continue;
+        for (k = 0; k < 36; ++k) to[k] = 0;
+        for (r = 0; r < 3; ++r)
+            for (c = 0; c <= r; ++c) {
+                to[4 * r + c] = (csim_real)C[3 * r + c];
+                to[12 + 4 * r + c] = (csim_real)D[3 * r + c];
+            }
+        for (r = 0; r < 9 && (e->on[i + 1] & 1u); ++r)
+            for (k = 0, c = r % 3; k < 3; ++k) {
+                const csimi_wide *d = D + 3 * (r / 3), x = d[0] * E[k] + d[1] * E[3 + k] + d[2] * E[6 + k];
+                to[24 + 4 * (r / 3) + c] += (csim_real)(x * C[3 * k + c]);
+            }
+    }
+}
+
+/* ... or at once where A does not couple bodies: R J E^-1. */
 static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, const csim_contact *c, const int *body,
                              csim_real *J) {
-    const csimi_bodies *e = &s->basis.bodies;
-    csim_real X[36], own[9];
-    int side, k, r;
-    for (r = 0; r < 36; ++r) X[r] = 0;
+    int side, k;
     for (side = 0; side < 2; ++side) {
         const csim_side *on = side ? &c->b : &c->a;
         for (k = on->first; k < on->first + on->count; ++k) {
-            const int at = p->terms[k].block - body[0];
-            csim_real *to = X + 9 * (at == 0 || at == 1 ? at : 2 + p->terms[k].block - body[1]);
-            csimi_matmul(c->R, p->terms[k].J, own);
-            for (r = 0; r < 9; ++r) to[r] += side ? -own[r] : own[r];
-        }
-    }
-    for (side = 0; side < 2 && body[side] < s->n; ++side) {
-        const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[body[side]];
-        const csimi_wide *E = e->factor + 9 * (ptrdiff_t)e->row[body[side] + 1], *D = E + 9;
-        const bool both = e->on[body[side] + 1] & 1u;
-        for (r = 0; r < 3; ++r) {
-            const csim_real *x = X + 18 * side + 3 * r, *y = x + 9;
-            csim_real *to = J + CSIMI_BOUNDED_ROW * r + 8 * side;
-            csimi_wide a[3], b[3];
-            for (k = 0; k < 3; ++k) {
-                a[k] = (csimi_wide)x[k];
-                b[k] = (csimi_wide)y[k];
-            }
-            b[0] = b[0] * D[0] + b[1] * D[3] + b[2] * D[6];
-            b[1] = b[1] * D[4] + b[2] * D[7];
-            b[2] = b[2] * D[8];
-            for (k = 0; k < 3 && both; ++k) a[k] += b[0] * E[k] + b[1] * E[3 + k] + b[2] * E[6 + k];
-            a[0] = a[0] * C[0] + a[1] * C[3] + a[2] * C[6];
-            a[1] = a[1] * C[4] + a[2] * C[7];
-            a[2] = a[2] * C[8];
-            for (k = 0; k < 3; ++k) {
-                to[k] = (csim_real)a[k];
-                to[4 + k] = (csim_real)b[k];
-            }
+            const int block = p->terms[k].block, at = block == body[0] || block == body[0] + 1 ? 0 : 1;
+            const csim_real *inverse = s->inverse + 36 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
+            csim_real own[12];
+            CSIMI_MEMSET(own, 0, sizeof own);
+            csimi_quick_times(p->terms[k].J, inverse + (block > body[at] ? 12 : 0), 1, own, 4);
+            csimi_quick_times(c->R, own, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
+            if (block == body[at] || !(s->basis.bodies.on[block] & 1u)) continue;
+            CSIMI_MEMSET(own, 0, sizeof own);
+            csimi_quick_times(p->terms[k].J, inverse + 24, 1, own, 4);
+            csimi_quick_times(c->R, own, sign, J + 8 * at, CSIMI_BOUNDED_ROW);
         }
     }
 }
@@ -579,6 +594,7 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     const csim_problem *p = s->problem;
     int m, k, at = 0;
     s->quick = s->slow = 0;
+    csimi_quick_bodies(s);
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
         csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];

@@ -20,7 +20,7 @@ typedef struct csimi_eye {
     csim_real slack;
     csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
     int *thrown, count;       /* [shapes] */
-    csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are */
+    csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
     int *near;                /* [shapes] that the nodes of one body come near */
     double deepest;
 } csimi_eye;
@@ -141,9 +141,9 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
     return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
 }
 
-/* How deep the planes of the contacts first .. end - 1 of one pair are after the step. */
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative where they are apart. */
 static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
-    csim_real depth = 0;
+    csim_real depth = -CSIMI_HUGE;
     for (; first < end; first++)
         depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
     return depth;
@@ -156,7 +156,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
     const csim_real spin = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b);
     const double most = (double)(e->planes[first] + 2 * spin);
-    double before = 0, depth = (double)e->planes[first];
+    double before = 0, depth = csimi_deeper(0, (double)e->planes[first]);
     int i;
     for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
