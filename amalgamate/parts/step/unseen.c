@@ -102,13 +102,16 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->f->stats.unseen++;
 }
 
-static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b) {
+/* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
+static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b, double least) {
     const csimi_store *s = &e->w->store;
     const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
+    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) && csimi_flat_sided(csimi_kind_of(s->shape + b));
+    const csim_real margin = flat ? thick - (csim_real)least : thick;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
-                                csimi_eye_pose(e, state, b), s->hull, thick, touch, room);
+                                csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
     double deepest = 0;
     for (i = 0; i < csimi_imin(n, room); i++)
         deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
@@ -161,8 +164,8 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
     if (spin > small || depth > before + (double)small) {
-        const bool tells = most > e->deepest || most > before + (double)e->slack;
-        depth = tells ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b) : 0;
+        const double driven = before + (double)e->slack, least = e->deepest < driven ? e->deepest : driven;
+        depth = most > least ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b, least) : 0;
     }
     depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
@@ -200,8 +203,8 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
-    const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b), csimi_eye_crossed(e, a, b));
-    if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b), s->shape_body[a], s->shape_body[b]);
+    const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b, 0), csimi_eye_crossed(e, a, b));
+    if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
 }
 
 static void csimi_eye_thrown(csimi_eye *e) {
