@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5dbd6eab49048bf6
+   Hash of the parts: b5e4c845ebdc13c2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -44018,7 +44018,7 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
     return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
 }
 
-/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative where they are apart. */
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative: apart. */
 static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
     csim_real depth = -CSIMI_HUGE;
     for (; first < end; first++)
@@ -44078,7 +44078,8 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
     const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b, 0), csimi_eye_crossed(e, a, b));
-    if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
+    if (!(depth > 0)) return;
+    csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
 }
 
 static void csimi_eye_thrown(csimi_eye *e) {

@@ -144,7 +144,7 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
     return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
 }
 
-/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative where they are apart. */
+/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative: apart. */
 static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
     csim_real depth = -CSIMI_HUGE;
     for (; first < end; first++)
@@ -204,7 +204,8 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
     const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b, 0), csimi_eye_crossed(e, a, b));
-    if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
+    if (!(depth > 0)) return;
+    csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
 }
 
 static void csimi_eye_thrown(csimi_eye *e) {
