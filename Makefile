@@ -10,6 +10,7 @@
 #   make mutate     one line of the library changed at a time: which test notices; COUNT=20 SEED=1 for a sample; hours
 #   make audit      steps judged from outside by a program of its own: docs/results/audit.md; AUDIT="--worlds 5 --seed 7"
 #   make bench      the benchmarks
+#   make bench-realtime  what real time costs, beside the other engine: docs/results/realtime.md, in ten minutes
 #   make bench-queries  rays among 4000 bodies and into 1e5 triangles, beside Box3D where the optional shared folder has it
 #   make peers      the same scenes in another engine and here, from the optional shared folder, into build/peers
 #   make embedded   four programs on Cortex-M7 and M4 under qemu; WRITE=1 puts the table into docs/embedded.md
@@ -316,7 +317,11 @@ $(BUILD)/bench/condsim-scene: $(wildcard examples/scenes/*.c) examples/modes/mod
 peers: condsim.h
 	@CC="$(CC)" CXX="$(CXX)" sh tests/peers.sh
 
-bench: $(BENCHES) $(BUILD)/bench/condsim-scene
+# writes docs/results/realtime.md; ten minutes
+bench-realtime: $(BUILD)/bench/condsim-scene peers
+	@SCENE=$(BUILD)/bench/condsim-scene sh tests/realtime.sh
+
+bench: $(BENCHES) bench-realtime
 	@sh tests/bench.sh $(BENCHES)
 
 # ---- the parts as an ordinary library
@@ -399,7 +404,7 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers embedded sizes
+.PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers bench-realtime embedded sizes
 .PHONY: film gallery test-samples docs dist test-packages install live test-live live-shots
 .SECONDARY:
 .DELETE_ON_ERROR:

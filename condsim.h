@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b5e4c845ebdc13c2
+   Hash of the parts: 861e01a18102c4c6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -26351,39 +26351,32 @@ typedef struct csimi_burst_vectors {
     csimi_wide *best, least;           /* [3n] large: velocities of the least merit */
 } csimi_burst_vectors;
 
-/* The vectors of a large island; what is left of the ring is for its plan. */
-static bool csimi_burst_large_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_arena *ring) {
-    x->F = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->direction = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->best = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    s->active = CSIMI_PUSH(ring, int, s->contact_count);
-    s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
-    return !ring->overflow;
-}
-
-/* The vectors and the factors. */
-static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_stages_ring(&s->loop);
-    csimi_envelope *e = &s->envelope;
-    if (csimi_burst_is_large(s)) return csimi_burst_large_layout(s, x, &ring);
-    x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
-    x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
-    s->active = NULL;
-    s->active_count = s->contact_count;
-    e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
-    e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
-    e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
-    return !ring.overflow;
-}
-
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
 #ifdef CONDSIM_NO_LARGE
     return (void)s, false;
 #else
     return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
 #endif
+}
+
+/* The vectors, and the factors; of a large island what is left of the ring is for its plan. */
+static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_arena *ring) {
+    csimi_envelope *e = &s->envelope;
+    x->F = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    if (csimi_burst_is_large(s)) {
+        x->best = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+        s->active = CSIMI_PUSH(ring, int, s->contact_count);
+        s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
+        return !ring->overflow;
+    }
+    s->active = NULL;
+    s->active_count = s->contact_count;
+    e->lower = CSIMI_PUSH(ring, csimi_wide, 9 * e->blocks);
+    e->upper = CSIMI_PUSH(ring, csimi_wide, 9 * e->blocks);
+    e->diag = CSIMI_PUSH(ring, csimi_wide, 9 * (size_t)s->n);
+    return !ring->overflow;
 }
 
 /* Blocks [first, first + count) that are one node where they are few. */
@@ -26420,7 +26413,7 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
     csimi_degree *d = &s->degree;
     int i, a, k, count;
     s->work = 0;
-    if (!csimi_burst_large_layout(s, &x, &ring)) return false;
+    if (!csimi_burst_layout(s, &x, &ring)) return false;
     count = csimi_burst_nodes(s);
     csimi_degree_open(d, &ring, count);
     if (ring.overflow) return false;
@@ -26494,7 +26487,6 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (csimi_burst_is_large(s)) return;
     if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
@@ -26503,7 +26495,8 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     }
     csimi_burst_envelope(s);
     for (i = 0; i < s->n; ++i) s->place[i] *= 3;
-    if (!csimi_burst_layout(s, &x)) s->work = 0;
+    ring = csimi_stages_ring(&s->loop);
+    if (!csimi_burst_layout(s, &x, &ring)) s->work = 0;
 }
 
 /* ---- lambda(w) and its derivative */
@@ -26833,13 +26826,14 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const bool large = csimi_burst_is_large(s);
     const int most = large ? 8 : 30;
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
     CSIMI_MEMSET(&x, 0, sizeof x);
-    if (!(large || s->work > 0) || !csimi_burst_layout(s, &x)) return false;
+    if (!(large || s->work > 0) || !csimi_burst_layout(s, &x, &ring)) return false;
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
     csimi_burst_enter(s, eps);
     if (large && !csimi_burst_choose(s)) {
