@@ -402,7 +402,7 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     int k;
     csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
     csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 5; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
 
@@ -415,22 +415,23 @@ typedef struct csimi_cert_kept {
     csimi_wide *missed; /* m/s: the residual as a velocity */
     csimi_wide *speed;  /* m/s: what it is held against */
     csimi_wide *work;   /* J: against the law */
-    csimi_wide *norm;   /* N s */
-    csimi_wide *rounded; /* m/s: what the last bits of impulses are worth */
+    csimi_wide *rounded; /* m/s: what the last bits of impulses are worth; before, room for norms */
 } csimi_cert_kept;
 
 /* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
    rms: of all speeds. */
-static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms,
-                              csim_certificate *out) {
+static void csimi_cert_motion(const csim_problem *p, const csim_real *lambda, const csimi_cert_kept *kept,
+                              csimi_wide rms, csim_certificate *out) {
     csimi_wide work = 0;
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         const csimi_wide scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (csimi_wide)CSIMI_TINY);
-        csimi_wide rounded = kept->rounded[m];
+        csimi_wide rounded = kept->rounded[m], impulse[3];
+        int i;
+        for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
-        work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
+        work += csimi_cert_max(0, kept->work[m] - 2 * csimi_cert_norm3(impulse) * rounded);
     }
     out->work = (double)(work / csimi_cert_max((csimi_wide)out->energy, (csimi_wide)CSIMI_TINY));
 }
@@ -498,7 +499,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
                                 csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
-    const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
+    const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->rounded, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
@@ -510,11 +511,10 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         kept->missed[m] = residual / c.rho;
         kept->speed[m] = c.speed;
         kept->work[m] = csimi_cert_work(&c);
-        kept->norm[m] = norm;
         kept->rounded[m] = c.rounded;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
-        pressed += kept->norm[m] * c.speed;
+        pressed += norm * c.speed;
         if ((double)figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -522,7 +522,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
-    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), out);
+    csimi_cert_motion(p, lambda, kept, csimi_sqrt64(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
@@ -550,7 +550,6 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.norm = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
