@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 780e7b60ad856f7e
+   Hash of the parts: 16a947e0f41526aa
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -91,7 +91,7 @@
      CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
-     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
+     CONDSIM_NO_PATHS                           paths followed after a step: thin things are passed
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -291,15 +291,30 @@ typedef double csim_real;
 #if defined(__GNUC__) || defined(__clang__)
 #define CSIMI_UNUSED __attribute__((unused))
 #define CSIMI_NOINLINE __attribute__((noinline))
+#define CSIMI_ALWAYS __attribute__((always_inline))
 #define CSIMI_RESTRICT __restrict__
 #elif defined(_MSC_VER)
 #define CSIMI_UNUSED
 #define CSIMI_NOINLINE __declspec(noinline)
+#define CSIMI_ALWAYS
 #define CSIMI_RESTRICT __restrict
 #else
 #define CSIMI_UNUSED
 #define CSIMI_NOINLINE
+#define CSIMI_ALWAYS
 #define CSIMI_RESTRICT
+#endif
+
+/* Around parts that run now and then: compiled for size in a build that optimises, with the same bits. */
+#if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) /* there, marks would only keep functions apart */
+#define CSIMI_COLD
+#define CSIMI_WARM
+#elif defined(__clang__)
+#define CSIMI_COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define CSIMI_WARM _Pragma("clang attribute pop")
+#else
+#define CSIMI_COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
+#define CSIMI_WARM _Pragma("GCC pop_options")
 #endif
 
 #ifdef CONDSIM_STATIC
@@ -311,11 +326,7 @@ typedef double csim_real;
 #endif
 #define CSIM_INLINE static inline CSIMI_UNUSED
 /* Small questions about a build, whose answers are to be known where they are asked. */
-#if defined(__GNUC__) || defined(__clang__)
-#define CSIMI_KNOWN static inline CSIMI_UNUSED __attribute__((always_inline))
-#else
-#define CSIMI_KNOWN CSIM_INLINE
-#endif
+#define CSIMI_KNOWN static inline CSIMI_UNUSED CSIMI_ALWAYS
 
 /* Public functions whose meaning depends on csim_real carry its name in the symbol, so that a float user
    and a double library fail to link instead of crashing. */
@@ -1475,10 +1486,10 @@ typedef struct csim_world_def {
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
-    bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
-                          a step, and its pose stops where that leads into a shape; velocities are kept. Bodies and
-                          nodes pass through no shape, however thin, but for meshes and heights (docs/contact.md says
-                          what bound holds); grips that hold by friction may slip by it */
+    bool follow_paths; /* What spins, is thrown or bends fast is followed along its true path after a step, and its pose
+                          stops before it passes a shape, however thin, but for meshes and heights; velocities are
+                          kept. Default false: where it overlaps by 3/16 of what the thinner is thick. true: within a
+                          millimetre; grips that hold by friction may slip by it. Bounds: docs/contact.md */
     int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
                    certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
@@ -4165,7 +4176,8 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
+    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward, by
+                            fours 4 i .. 4 i + 3: their lower x, then y, z, and their upper ones */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -4188,7 +4200,10 @@ typedef struct csimi_surface_hit {
     bool inside;
     bool border; /* an edge or corner with triangles on one side only */
 } csimi_surface_hit;
-CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
+CSIMI_FN int csimi_surface_leaves(int count); /* a power of 2 */
+CSIMI_FN int csimi_surface_boxes(int count);  /* at most count + 4 */
+/* Where the numbers of a node begin: lower ones at 0, 4, 8, upper ones at 12, 16, 20. */
+CSIM_INLINE size_t csimi_surface_box(int node) { return 24 * (size_t)(node >> 2) + (size_t)(node & 3); }
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
@@ -4226,8 +4241,8 @@ typedef struct csimi_surface_ray {
     const csimi_surface *surface;
     csim_real most;
     csimi_surface_slab slab;
-    float enter[32];
-    int stack[32], top, next, end;
+    float enter[64];
+    int stack[64], top, next, end;
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -4781,7 +4796,7 @@ typedef struct csimi_coarse {
     int *touched, *slot;             /* [aggregates] */
     double *jacobian;                /* rows of one contact */
     double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
-    double *H0, *factor;             /* [m m], lower triangles */
+    double *H0, *factor;             /* lower triangle by rows of blocks; [m m] */
     int *pivot;                      /* [m] */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
@@ -5564,6 +5579,7 @@ typedef struct csimi_body {
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
@@ -6944,7 +6960,7 @@ CSIMI_FN bool csimi_read_tetgen_elements(csimi_mesh_reader *r);
 #endif
 #endif
 /* ==== end io/private.h */
-
+CSIMI_COLD
 /* ==== begin base/status.c ======================================================================================= */
 /* base/status: status sentences, the one way to fail, and number formatting without stdio. */
 
@@ -7245,7 +7261,7 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size) {
 #undef CSIMI_FREE
 #undef CSIMI_ALIGN
 /* ==== end base/memory.c */
-
+CSIMI_WARM
 /* ==== begin base/parallel.c ===================================================================================== */
 /* base/parallel: loops in fixed ranges, sums in fixed trees. */
 
@@ -7593,7 +7609,7 @@ CSIM_API csim_mat3 csim_quat_matrix(csim_quat q) {
     return R;
 }
 /* ==== end math/vec3.c */
-
+CSIMI_COLD
 /* ==== begin math/decompose.c ==================================================================================== */
 /* math/decompose: products, inverse, eigenvalues, singular values and rotation part of 3x3 matrices. */
 
@@ -7875,7 +7891,7 @@ CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *
 
 #undef CSIMI_JACOBI_SWEEPS
 /* ==== end math/decompose.c */
-
+CSIMI_WARM
 /* ==== begin sparse/pattern.c ==================================================================================== */
 /* sparse/pattern: compressed rows from a list of pairs of blocks. */
 
@@ -9673,7 +9689,7 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 }
 #endif
 /* ==== end model/tet.c */
-
+CSIMI_COLD
 /* ==== begin model/place.c ======================================================================================= */
 /* model/place: material points of everything that moves; the one file that knows their kinds apart. */
 
@@ -10112,6 +10128,658 @@ CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_c
 }
 /* ==== end model/place.c */
 
+/* ==== begin model/modal.c ======================================================================================= */
+#if !defined(CONDSIM_NO_REDUCED)
+/* model/modal: bodies that deform in a few modes and carry a floating frame (Barbic and James 2005).
+
+   A point of the body is c + R y, y = X + U q: c the centre of mass, R the frame, U mass-orthonormal and orthogonal to
+   rigid motions (sum m U = 0, sum m X x U = 0: the frame of Tisserand). With angular velocity R nu, U_0 = X, q_0 = 1
+   and the moments N_kl = sum m U_k U_l', 2 T = m |v|^2 + nu.I nu + 2 nu.G q' + |q'|^2,    I = tr(B) 1 - B, B = sum_kl
+   q_k q_l N_kl, and column l of G is sum_k q_k axial(N_kl), axial(a b') = a x b. */
+
+enum { CSIMI_REDUCED_MOST = 3 + CSIM_MODES_MOST, CSIMI_REDUCED_HATS = 1 + CSIM_MODES_MOST };
+
+/* ---- the numbers of a model */
+
+CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) {
+    const size_t n = (size_t)modes, four = (n + 1) * (n + 2) / 2 * (n + 3) / 3 * (n + 4) / 4;
+    return n + 9 * (n + 1) * (n + 1) + 3 * n + (linear ? 0 : four);
+}
+
+CSIMI_FN csim_modes_view csimi_modal_view(int modes, bool linear, int points, const double *at) {
+    const size_t n = (size_t)modes;
+    csim_modes_view m;
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.modes = modes;
+    m.linear = linear;
+    m.squares = at;
+    m.moments = m.squares + n;
+    m.first = m.moments + 9 * (n + 1) * (n + 1);
+    m.quartic = m.first + 3 * n;
+    m.rest = at + csimi_modal_constants(modes, linear);
+    m.shape = m.rest + 3 * (size_t)points;
+    return m;
+}
+
+/* ---- elasticity: V = sum d q_i q_j q_k q_l over products in order of (1, q). Its second derivatives H there are
+   homogeneous: V = q.H q / 12 and the gradient is H q / 3. */
+
+static void csimi_modal_quartic(const double *d, int n, const double *q, double *H) {
+    int i, j, k, l;
+    for (i = 0; i < n * n; i++) H[i] = 0;
+    for (i = 0; i < n; i++)
+        for (j = i; j < n; j++)
+            for (k = j; k < n; k++) {
+                const double ij = q[i] * q[j], ik = q[i] * q[k], jk = q[j] * q[k];
+                double sum = 0;
+                for (l = k; l < n; l++) {
+                    const double x = *d++;
+                    sum += x * q[l];
+                    H[n * k + l] += x * ij;
+                    H[n * j + l] += x * ik;
+                    H[n * i + l] += x * jk;
+                }
+                H[n * j + k] += sum * q[i];
+                H[n * i + k] += sum * q[j];
+                H[n * i + j] += sum * q[k];
+            }
+    for (i = 0; i < n; i++) {
+        H[(n + 1) * i] *= 2; /* both orders of a pair fall on the diagonal */
+        for (j = i + 1; j < n; j++) H[n * j + i] = H[n * i + j];
+    }
+}
+
+CSIMI_FN double csimi_modal_elastic(const csim_modes_view *m, const double *q, double *gradient, double *H,
+                                    double *work) {
+    const int n = m->modes;
+    double hat[CSIMI_REDUCED_HATS], energy = 0;
+    int i, j;
+    hat[0] = 1;
+    for (i = 0; i < n; i++) hat[1 + i] = q[i];
+    if (!m->linear) csimi_modal_quartic(m->quartic, n + 1, hat, work);
+    for (i = 0; i <= n; i++) {
+        double force = m->linear && i > 0 ? m->squares[i - 1] * q[i - 1] : 0;
+        for (j = 0; !m->linear && j <= n; j++) force += work[(n + 1) * i + j] * hat[j] / 3;
+        energy += force * hat[i] / (m->linear ? 2 : 4);
+        if (gradient && i > 0) gradient[i - 1] = force;
+    }
+    for (i = 0; H && i < n * n; i++)
+        H[i] = !m->linear ? work[(n + 1) * (1 + i / n) + 1 + i % n] : i % (n + 1) == 0 ? m->squares[i / n] : 0;
+    return energy;
+}
+
+/* ---- a model as bytes */
+
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *m) {
+    csim_modes_view v =
+        csimi_modal_view(m->modes, m->linear != 0, m->vertex_count, (const double *)(const void *)(m + 1));
+    v.vertex = (const int *)(const void *)(v.shape + 3 * (size_t)m->vertex_count * (size_t)m->modes);
+    v.triangle = v.vertex + m->vertex_count;
+    return v;
+}
+
+CSIM_API size_t csim_modes_bytes(const csim_modes *m) {
+    const size_t n = (size_t)m->vertex_count, numbers = csimi_modal_constants(m->modes, m->linear != 0);
+    const size_t ints = n + 3 * (size_t)m->triangle_count;
+    return sizeof *m + sizeof(double) * (numbers + 3 * n * (1 + (size_t)m->modes)) + (ints + ints % 2) * sizeof(int);
+}
+
+CSIMI_FN uint64_t csimi_modes_hash(const csim_modes *m) {
+    const size_t head = offsetof(csim_modes, vertex_count);
+    return csimi_fnv(CSIMI_FNV_START, (const unsigned char *)m + head, csim_modes_bytes(m) - head);
+}
+
+/* What is wrong with an aligned model of that many bytes, null: nothing. */
+static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
+    csim_modes_view v;
+    const double *x;
+    int i;
+    if (size < sizeof *m) return "at least a header";
+    if (m->magic != CSIMI_MODES_MAGIC) return "a model of condsim-modes, from a machine of the same byte order";
+    if (m->version != CSIMI_MODES_VERSION) return "a model of this version";
+    if (m->modes < 1 || m->modes > CSIM_MODES_MOST || m->vertex_count < 4 || m->vertex_count > 2000000 ||
+        m->surface_count < 4 || m->surface_count > m->vertex_count || m->triangle_count < 4 ||
+        m->triangle_count > 20000000 || (m->linear | 1) != 1 || (m->anchored | 1) != 1)
+        return "counts of a body";
+    if (size != csim_modes_bytes(m)) return "as many bytes as the model says";
+    if (m->hash != csimi_modes_hash(m)) return "undamaged bytes";
+    v = csim_modes_arrays(m);
+    if (!(m->mass > 0 && m->mass < 1e300)) return "a mass above 0";
+    for (i = 0; i < 3; i++)
+        if (!(m->centre[i] > -1e300 && m->centre[i] < 1e300)) return "a finite centre";
+    for (x = v.squares; x < (const double *)(const void *)v.vertex; x++)
+        if (!(*x > -1e300 && *x < 1e300)) return "finite numbers";
+    for (i = 0; i < m->modes; i++)
+        if (!(v.squares[i] > 0 && v.squares[i] < 1e300)) return "frequencies above 0";
+    for (i = 0; i < m->vertex_count; i++)
+        if (v.vertex[i] < 0 || v.vertex[i] >= m->vertex_count) return "vertices in 0..vertex_count - 1";
+    for (i = 0; i < 3 * m->triangle_count; i++)
+        if (v.triangle[i] < 0 || v.triangle[i] >= m->surface_count) return "triangles of 0..surface_count - 1";
+    return NULL;
+}
+
+CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
+    const char *fault;
+    if (!bytes || !modes)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_open_modes", bytes ? "modes" : "bytes", false, 0,
+                          "not null");
+    if ((uintptr_t)bytes % 8)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
+                          (double)((uintptr_t)bytes % 8), "0");
+    fault = csimi_modes_fault((const csim_modes *)bytes, size);
+    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
+    *modes = (const csim_modes *)bytes;
+    return CSIM_OK;
+}
+
+/* ---- inertia at q */
+
+static double csimi_dot64(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* Q_l [9 (modes + 1)] = first N_0l + sum_k a_k N_kl */
+static void csimi_modal_contract(const csim_modes_view *m, double first, const double *a, double *Q) {
+    const int row = 9 * (m->modes + 1);
+    int i, k;
+    for (i = 0; i < row; i++) Q[i] = first * m->moments[i];
+    for (k = 0; k < m->modes; k++)
+        for (i = 0; i < row; i++) Q[i] += a[k] * m->moments[row * (1 + k) + i];
+}
+
+/* out += s axial(A) */
+static void csimi_axial_add(double s, const double *A, double *out) {
+    out[0] += s * (A[5] - A[7]);
+    out[1] += s * (A[6] - A[2]);
+    out[2] += s * (A[1] - A[3]);
+}
+
+/* out += s (tr(A) 1 - sym(A)) x */
+static void csimi_inertia_add(double s, const double *A, const double *x, double *out) {
+    const double trace = A[0] + A[4] + A[8];
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (out[i] += s * trace * x[i], j = 0; j < 3; j++) out[i] -= s * (A[3 * i + j] + A[3 * j + i]) / 2 * x[j];
+}
+
+/* Momenta of w = (nu, q'), angular in body axes and modal, at B and the columns of G. */
+static void csimi_modal_momenta(int n, const double *B, const double *G, const double *w, double *P) {
+    int k, c;
+    P[0] = P[1] = P[2] = 0;
+    csimi_inertia_add(1, B, w, P);
+    for (k = 0; k < n; k++) {
+        for (c = 0; c < 3; c++) P[c] += G[3 * k + c] * w[3 + k];
+        P[3 + k] = w[3 + k] + csimi_dot64(G + 3 * k, w);
+    }
+}
+
+/* ---- a step of a body alone. For midpoint worlds, with w = (nu, q'), bars for means over the step and P = M(q) w,
+
+       exp(h nu-) L_1 = L_0 + h torque
+       p_1 - p_0 = h/2 w_0.dM/dq(q-) w_1 - h integral_0^1 dV/dq(q_0 + s (q_1 - q_0)) ds + h force
+       q_1 = q_0 + h q'-,  R_1 = R_0 exp(h nu-)
+
+   M is quadratic in q and V quartic (two Gauss points are exact), so that w-.(P_1 - P_0) - w_0.(M_1 - M_0) w_1 / 2 is
+   the change of T and a free body keeps energy and angular momentum to rounding (Gonzalez 1996; the averaged force is
+   that of Quispel and McLaren 2008). Backward Euler takes all at the end of the step, and keeps angular momentum. */
+
+typedef struct csimi_reduced_work {
+    csim_modes_view m;
+    double h, theta, alpha, beta;
+    bool anchored;
+    csim_pose frame;
+    double force[3]; /* on the centre of mass, N */
+    double q0[CSIM_MODES_MOST], w0[CSIMI_REDUCED_MOST], P0[CSIMI_REDUCED_MOST], push[CSIMI_REDUCED_MOST];
+    double z[CSIMI_REDUCED_MOST], w1[CSIMI_REDUCED_MOST], P1[CSIMI_REDUCED_MOST], r[CSIMI_REDUCED_MOST]; /* r: misfit */
+    double q1[CSIM_MODES_MOST], qe[CSIM_MODES_MOST], gradient[CSIM_MODES_MOST];
+    double B[9], G[3 * CSIM_MODES_MOST], Q[9 * CSIMI_REDUCED_HATS], Qe[9 * CSIMI_REDUCED_HATS]; /* at q1, at qe */
+    double Ra[9 * CSIMI_REDUCED_HATS], Rb[9 * CSIMI_REDUCED_HATS]; /* of rates: dG/dq_k q' = -axial(R_k), both ends */
+    double K[CSIM_MODES_MOST * CSIM_MODES_MOST];                   /* h^2 times the tangent of the averaged force */
+    double H[CSIM_MODES_MOST * CSIM_MODES_MOST], poly[CSIMI_REDUCED_HATS * CSIMI_REDUCED_HATS];
+    double J[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST], A[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST];
+    double step[CSIMI_REDUCED_MOST], dz[CSIMI_REDUCED_MOST];
+    int pivot[CSIMI_REDUCED_MOST];
+} csimi_reduced_work;
+
+CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_work); }
+
+static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
+static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
+static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
+    return csimi_modal_view(tree->modes, tree->linear, tree->node_count, s->modal + tree->first_number);
+}
+
+/* B, G and momenta P1 at q1 and the rates w1. */
+static void csimi_reduced_inertia(csimi_reduced_work *w) {
+    const int n = w->m.modes;
+    int i, k;
+    csimi_modal_contract(&w->m, 1, w->q1, w->Q);
+    for (i = 0; i < 9; i++)
+        for (w->B[i] = w->Q[i], k = 0; k < n; k++) w->B[i] += w->q1[k] * w->Q[9 * (1 + k) + i];
+    for (k = 0; k < n; k++) {
+        w->G[3 * k] = w->G[3 * k + 1] = w->G[3 * k + 2] = 0;
+        csimi_axial_add(1, w->Q + 9 * (1 + k), w->G + 3 * k);
+    }
+    csimi_modal_momenta(n, w->B, w->G, w->w1, w->P1);
+}
+
+/* The body as it is at these rates, in the scratch. */
+static csimi_reduced_work *csimi_reduced_load(const csimi_state *s, int t, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    csimi_reduced_work *w = s->reduced_work;
+    int k;
+    w->m = csimi_reduced_view(s, tree);
+    w->frame = csimi_link_pose(s, tree->first_link);
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(rate + 3)), w->w1);
+    for (k = 0; k < tree->modes; k++) {
+        w->q1[k] = (double)s->coord_position[3 * tree->first_block + 6 + k];
+        w->w1[3 + k] = (double)rate[6 + k];
+    }
+    csimi_reduced_inertia(w);
+    return w;
+}
+
+/* What does not depend on the rates that are looked for: start, momenta and outer forces, body axes. */
+static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, const csimi_step *step) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *force = s->coord_force + 3 * (size_t)tree->first_block;
+    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
+    csim_vec3 torque = csimi_load3(force + 3), f = csimi_load3(force);
+    double body[3];
+    int i, k, c, n = tree->modes;
+    w->h = (double)step->h;
+    w->theta = (double)step->theta;
+    w->alpha = (double)tree->mass_damping;
+    w->beta = (double)tree->stiffness_damping;
+    w->anchored = tree->anchored;
+    CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
+    CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
+    CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
+    for (k = 0; k < n; k++)
+        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
+    for (i = 0; i < tree->node_count; i++) {
+        const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
+        const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
+        if (!(csim_dot(at, at) > 0)) continue;
+        csimi_load64(csim_unrotate(w->frame.rotation, at), body);
+        f = csim_add(f, at);
+        torque = csim_add(torque, csim_cross(csim_sub(x, w->frame.position), at));
+        for (c = 0; c < 3; c++)
+            for (k = 0; k < n; k++)
+                w->push[3 + k] += w->h * body[c] * w->m.shape[(size_t)(3 * i + c) * (size_t)n + (size_t)k];
+    }
+    csimi_load64(f, w->force);
+    csimi_load64(csim_scale(step->h, csim_unrotate(w->frame.rotation, torque)), w->push);
+    return w;
+}
+
+/* The averaged force, and its tangent where that is wanted. */
+static void csimi_reduced_elasticity(csimi_reduced_work *w, bool tangent) {
+    static const double gauss[2] = {0.21132486540518711775, 0.78867513459481288225}; /* (1 -+ 1/sqrt 3) / 2 */
+    const int n = w->m.modes, points = w->theta < 1 ? 2 : 1;
+    int g, i;
+    for (i = 0; i < n; i++) w->gradient[i] = 0;
+    for (i = 0; tangent && i < n * n; i++) w->K[i] = 0;
+    for (g = 0; g < points; g++) {
+        const double s = points == 2 ? gauss[g] : 1, share = 1.0 / points;
+        for (i = 0; i < n; i++) w->qe[i] = w->q0[i] + s * (w->q1[i] - w->q0[i]);
+        (void)csimi_modal_elastic(&w->m, w->qe, w->step, tangent ? w->H : NULL, w->poly);
+        for (i = 0; i < n; i++) w->gradient[i] += share * w->step[i];
+        for (i = 0; tangent && i < n * n; i++) w->K[i] += share * s * w->h * w->h * w->H[i];
+    }
+}
+
+/* exp(h nu-) x */
+static void csimi_reduced_turn(const csimi_reduced_work *w, const double *x, double *out) {
+    double angle[3];
+    int c;
+    for (c = 0; c < 3; c++) angle[c] = w->h * w->z[c];
+    csimi_load64(csim_rotate(csim_quat_exp(csimi_from64(angle)), csimi_from64(x)), out);
+}
+
+/* w->r = what the equations above miss at the rates w->z. */
+static void csimi_reduced_misfit(csimi_reduced_work *w, bool tangent) {
+    const int n = w->m.modes;
+    const bool midpoint = w->theta < 1;
+    const double *wa = midpoint ? w->w0 : w->w1, *wb = w->w1;
+    double turned[3];
+    int k, c;
+    for (k = 0; k < 3 + n; k++) w->w1[k] = w->w0[k] + (w->z[k] - w->w0[k]) / w->theta;
+    for (k = 0; k < n; k++) w->q1[k] = w->q0[k] + w->h * w->z[3 + k];
+    csimi_reduced_elasticity(w, tangent);
+    for (k = 0; k < n; k++) w->qe[k] = midpoint ? (w->q0[k] + w->q1[k]) / 2 : w->q1[k];
+    csimi_reduced_inertia(w);
+    csimi_modal_contract(&w->m, 1, w->qe, w->Qe);
+    csimi_modal_contract(&w->m, 0, wa + 3, w->Ra);
+    csimi_modal_contract(&w->m, 0, wb + 3, w->Rb);
+    csimi_modal_momenta(n, w->B, w->G, w->z, w->r); /* for the damping */
+    for (k = 0; k < 3 + n; k++) w->r[k] *= w->h * w->alpha;
+    csimi_reduced_turn(w, w->P1, turned);
+    for (c = 0; c < 3; c++) w->r[c] = w->anchored ? 0 : w->r[c] + turned[c] - w->P0[c] - w->push[c];
+    for (k = 0; k < n; k++) { /* w_a.dM/dq_k w_b / 2 */
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
+        csimi_inertia_add(1, w->Qe + 9 * (1 + k), wb, x);
+        csimi_axial_add(-0.5, w->Rb + 9 * (1 + k), x);
+        csimi_axial_add(-0.5, w->Ra + 9 * (1 + k), y);
+        w->r[3 + k] +=
+            w->P1[3 + k] - w->P0[3 + k] - w->push[3 + k] +
+            w->h * (w->gradient[k] - csimi_dot64(wa, x) - csimi_dot64(wb, y) + w->beta * w->m.squares[k] * w->z[3 + k]);
+    }
+}
+
+/* A = (1/theta + h alpha) M(q_1) + h beta diag(w^2) + K, symmetric. */
+static void csimi_reduced_tangent(csimi_reduced_work *w, double *A) {
+    const int n = w->m.modes, size = 3 + n;
+    const double c1 = 1 / w->theta + w->h * w->alpha;
+    int k, l;
+    for (k = 0; k < 3; k++) {
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
+        x[k] = c1;
+        csimi_inertia_add(1, w->B, x, y);
+        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = l < 3 ? y[l] : c1 * w->G[3 * (l - 3) + k];
+    }
+    for (k = 0; k < n; k++) {
+        for (l = 0; l < n; l++) A[size * (3 + k) + 3 + l] = (w->K[n * k + l] + w->K[n * l + k]) / 2;
+        A[(size + 1) * (3 + k)] += c1 + w->h * w->beta * w->m.squares[k];
+    }
+    for (k = 0; w->anchored && k < 3; k++)
+        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = k == l;
+}
+
+/* The derivative of the misfit: A and what turning adds to it, up to (h nu)^2. */
+static void csimi_reduced_jacobian(csimi_reduced_work *w) {
+    const int n = w->m.modes, size = 3 + n;
+    const double h = w->h, part = w->theta < 1 ? 0.5 / w->theta : 1, *wa = w->theta < 1 ? w->w0 : w->w1;
+    double L[3];
+    int k, l, c;
+    csimi_reduced_tangent(w, w->J);
+    if (w->anchored) return;
+    for (k = 0; k < n; k++) {
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0}, *row = w->J + size * (3 + k);
+        csimi_inertia_add(2 * h, w->Q + 9 * (1 + k), w->w1, x);
+        csimi_axial_add(-h, w->Rb + 9 * (1 + k), x);
+        csimi_inertia_add(2 * h * part, w->Qe + 9 * (1 + k), wa, y);
+        csimi_axial_add(-h * part, w->Ra + 9 * (1 + k), y);
+        for (c = 0; c < 3; c++) {
+            w->J[size * c + 3 + k] += x[c];
+            row[c] -= y[c];
+        }
+        for (l = 0; l < n; l++) {
+            const double *N = w->m.moments + 9 * ((n + 1) * (1 + k) + 1 + l);
+            double gamma[3] = {0, 0, 0}, bend[3] = {0, 0, 0};
+            csimi_axial_add(h, N, gamma);
+            csimi_inertia_add(h * h * w->theta, N, w->w1, bend);
+            row[3 + l] -= csimi_dot64(gamma, w->w1) + csimi_dot64(wa, bend) + part * csimi_dot64(gamma, wa);
+        }
+    }
+    for (l = 0; l < size; l++) { /* exp(h nu-) on the columns of L_1 */
+        double x[3], turned[3];
+        for (c = 0; c < 3; c++) x[c] = w->J[size * c + l];
+        csimi_reduced_turn(w, x, turned);
+        for (c = 0; c < 3; c++) w->J[size * c + l] = turned[c];
+    }
+    csimi_reduced_turn(w, w->P1, L);
+    for (c = 0; c < 3; c++) { /* and its own change with nu-: -h [L]x */
+        w->J[size * c + (c + 1) % 3] += h * L[(c + 2) % 3];
+        w->J[size * c + (c + 2) % 3] -= h * L[(c + 1) % 3];
+    }
+}
+
+/* Square of a misfit or of rates, angular parts weighed to match the modal ones. */
+static double csimi_reduced_size(const csimi_reduced_work *w, const double *x, bool momenta) {
+    const double *N = w->m.moments, inertia = (N[0] + N[4] + N[8]) * 2 / 3;
+    double sum = csimi_dot64(x, x) * (momenta ? 1 / inertia : inertia);
+    int k;
+    for (k = 3; k < 3 + w->m.modes; k++) sum += x[k] * x[k];
+    return sum;
+}
+
+/* Newton's method from z to rounding; a step that does not bring the misfit down is halved. */
+static void csimi_reduced_solve(csimi_reduced_work *w) {
+    const int size = 3 + w->m.modes;
+    double misfit, moved, last = 1e300;
+    int iteration, halving, k;
+    csimi_reduced_misfit(w, true);
+    for (iteration = 0; iteration < 30; iteration++, last = moved) {
+        csimi_reduced_jacobian(w);
+        if (!csimi_lu(size, w->J, w->pivot)) return;
+        misfit = csimi_reduced_size(w, w->r, true);
+        CSIMI_MEMCPY(w->dz, w->r, sizeof w->dz);
+        csimi_lu_solve(size, w->J, w->pivot, w->dz);
+        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-300);
+        if (!(moved < 1e300) || (moved < 1e4 * (double)(CSIMI_EPS * CSIMI_EPS) && moved > last / 4)) return;
+        for (k = 0; k < size; k++) w->z[k] -= w->dz[k];
+        csimi_reduced_misfit(w, true);
+        for (halving = 0; halving < 8 && csimi_reduced_size(w, w->r, true) > 4 * misfit && moved > 1e-12; halving++) {
+            for (k = 0; k < size; k++) w->z[k] += w->dz[k] /= 2;
+            csimi_reduced_misfit(w, true);
+        }
+        if (moved < (double)(CSIMI_EPS * CSIMI_EPS)) return;
+    }
+}
+
+/* Rates of the free motion to coord_free, and the angular velocity at the start turned on, so that v_k + (v - v_k) /
+   theta is that of the axes at the end. */
+CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
+    int t, k;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        csim_real *free, *start = vk + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        csimi_reduced_work *w;
+        double turned[3];
+        if (tree->modes == 0 || tree->mode != CSIMI_FREE) continue;
+        w = csimi_reduced_start(s, t, step);
+        CSIMI_MEMCPY(w->z, w->w0, sizeof w->z);
+        csimi_reduced_solve(w);
+        free = s->coord_free + 3 * (size_t)tree->first_block;
+        csimi_store3(free + 3, csim_rotate(w->frame.rotation, csimi_from64(w->z)));
+        for (k = 0; k < w->m.modes; k++) free[6 + k] = (csim_real)w->z[3 + k];
+        csimi_reduced_turn(w, w->w0, turned);
+        csimi_store3(start + 3, csim_rotate(w->frame.rotation, csimi_from64(turned)));
+    }
+}
+
+/* A that is positive definite: K gives way to that at rest, by halves, while half of M does not outweigh it. */
+static void csimi_reduced_definite(csimi_reduced_work *w) {
+    const int n = w->m.modes, size = 3 + n;
+    const double c1 = 1 / w->theta + w->h * w->alpha;
+    int k, turn;
+    for (turn = 0;; turn++) {
+        csimi_reduced_tangent(w, w->A);
+        CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
+        for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
+        if (csimi_cholesky(size, w->J) || turn == 8) return;
+        for (k = 0; k < n * n; k++) {
+            const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
+            w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
+        }
+    }
+}
+
+/* Rates after an impulse at a triangle of nodes: M(q) change = J' impulse; the linear ones are those of the centre of
+   mass, which no mode moves. */
+CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const csim_real *weight, csim_vec3 impulse) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real *rate = s->coord_rate + 3 * (size_t)tree->first_block;
+    csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
+    const int n = w->m.modes, size = 3 + n;
+    csim_vec3 point = csim_v3(0, 0, 0);
+    double body[3], x[CSIMI_REDUCED_MOST];
+    int i, k, c;
+    w->theta = 1;
+    w->h = w->alpha = w->beta = 0;
+    w->anchored = tree->anchored;
+    for (k = 0; k < n * n; k++) w->K[k] = 0;
+    csimi_reduced_tangent(w, w->A); /* M */
+    csimi_load64(csim_unrotate(w->frame.rotation, impulse), body);
+    for (k = 0; k < n; k++) x[3 + k] = 0;
+    for (i = 0; i < 3; i++) {
+        const size_t row = 3 * (size_t)(node[i] - tree->first_node);
+        point = csim_madd(point, weight[i], csimi_load3(s->x + 3 * (size_t)node[i]));
+        for (c = 0; c < 3; c++)
+            for (k = 0; k < n; k++)
+                x[3 + k] += (double)weight[i] * body[c] * w->m.shape[(row + (size_t)c) * (size_t)n + (size_t)k];
+    }
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
+    for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
+    if (!csimi_cholesky(size, w->A)) return;
+    csimi_cholesky_solve(size, w->A, x);
+    if (!w->anchored)
+        csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
+    csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
+    for (k = 0; k < n; k++) rate[6 + k] += (csim_real)x[3 + k];
+}
+
+/* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
+static void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                               csim_real *val) {
+    const csimi_tree_row to = csimi_tree_row_of(s, tree, row, val);
+    csimi_tree_row_add(&to, col, m);
+}
+
+/* A and b = A z - misfit(z): the equations of the free motion made linear at its own rates. */
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_step *step, csimi_system *system) {
+    const csimi_tree *tree = s->tree + t;
+    const size_t block = (size_t)(csimi_first_coord_block(s) + tree->first_block);
+    const csim_real *vk = system->vk + 3 * block;
+    const csim_real *at = s->coord_free + 3 * (size_t)tree->first_block;
+    csim_real *b = system->b + 3 * block, *val = system->A.val;
+    csimi_reduced_work *w = csimi_reduced_start(s, t, step);
+    const int n = w->m.modes, size = 3 + n;
+    const csim_real mass = s->tree_link[tree->first_link].mass;
+    double body[3][3];
+    int i, j, k;
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(at + 3)), w->z);
+    for (k = 0; k < n; k++) w->z[3 + k] = (double)at[6 + k];
+    csimi_reduced_misfit(w, true);
+    csimi_reduced_definite(w);
+    for (i = 0; i < size; i++)
+        for (w->step[i] = -w->r[i], j = 0; j < size; j++) w->step[i] += w->A[size * i + j] * w->z[j];
+    for (i = 0; i < 3; i++) {
+        csim_real e[3] = {0, 0, 0};
+        e[i] = 1;
+        csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
+        csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
+        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * tree->gravity * s->gravity[i]);
+        b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
+    }
+    for (i = 0; i < 3; i++)
+        for (j = 0; j <= i; j++) {
+            double sum = 0;
+            for (k = 0; k < 9; k++) sum += body[i][k / 3] * w->A[size * (k / 3) + k % 3] * body[j][k % 3];
+            csimi_tree_entry(s, tree, 3 + i, 3 + j, (csim_real)sum, val);
+        }
+    for (k = 0; k < n; k++) {
+        b[6 + k] += (csim_real)w->step[3 + k];
+        for (i = 0; i < 3; i++)
+            csimi_tree_entry(s, tree, 6 + k, 3 + i, (csim_real)csimi_dot64(body[i], w->A + size * (3 + k)), val);
+        for (j = 0; j <= k; j++) csimi_tree_entry(s, tree, 6 + k, 6 + j, (csim_real)w->A[size * (3 + k) + 3 + j], val);
+    }
+}
+
+/* ---- motion and points */
+
+CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int t, const csim_real *rate, csim_real *x) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_modes_view m = csimi_reduced_view(s, tree);
+    const csim_pose frame = csimi_link_pose(s, tree->first_link);
+    const csim_real *q = s->coord_position + 3 * (size_t)tree->first_block + 6;
+    int i, c, k;
+    for (i = 0; i < tree->node_count; i++) {
+        double y[3], u[3];
+        csim_vec3 at;
+        for (c = 0; c < 3; c++) {
+            const double *row = m.shape + (size_t)(3 * i + c) * (size_t)m.modes;
+            y[c] = m.rest[3 * i + c];
+            for (u[c] = 0, k = 0; k < m.modes; k++) {
+                y[c] += row[k] * (double)q[k];
+                if (rate) u[c] += row[k] * (double)rate[6 + k];
+            }
+        }
+        at = csim_rotate(frame.rotation, csimi_from64(y));
+        if (rate)
+            at = csim_add(csim_add(csimi_load3(rate), csim_cross(csimi_load3(rate + 3), at)),
+                          csim_rotate(frame.rotation, csimi_from64(u)));
+        else
+            at = csim_add(frame.position, at);
+        csimi_store3(x + 3 * (size_t)(tree->first_node + i), at);
+    }
+}
+
+CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int t, const csimi_step *step, const csim_real *rate,
+                                    csimi_state *next) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *q = s->link_position + 7 * (size_t)tree->first_link, h = step->h;
+    csim_real *to = next->link_position + 7 * (size_t)tree->first_link;
+    const size_t first = 3 * (size_t)tree->first_block;
+    csim_quat turn = csim_quat_exp(csim_scale(h, csimi_load3(rate + 3)));
+    int k;
+    csimi_store3(to, csim_madd(csimi_load3(q), h, csimi_load3(rate)));
+    csimi_store_quat(to + 3, csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(q + 3))));
+    for (k = 0; k < 3 * tree->block_count; k++)
+        next->coord_position[first + (size_t)k] =
+            k < 6 || k >= 6 + tree->modes ? 0 : s->coord_position[first + (size_t)k] + h * rate[k];
+    csimi_tree_forward(s, t, next->link_position, next->link_pose);
+    csimi_reduced_follow(next, t, NULL, next->x);
+}
+
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int t, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    const csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
+    double v[3], moment[3] = {0, 0, 0};
+    csimi_tree_totals sum;
+    int k, c;
+    CSIMI_MEMSET(&sum, 0, sizeof sum);
+    sum.mass = s->tree_link[tree->first_link].mass;
+    sum.origin = w->frame.position;
+    sum.momentum.v = csim_scale(sum.mass, csimi_load3(rate));
+    sum.momentum.w = csim_rotate(w->frame.rotation, csimi_from64(w->P1));
+    csimi_load64(csimi_load3(rate), v);
+    sum.kinetic = (double)sum.mass * csimi_dot64(v, v) / 2;
+    for (k = 0; k < 3 + tree->modes; k++) sum.kinetic += w->w1[k] * w->P1[k] / 2;
+    for (k = 0; k < tree->modes; k++)
+        for (c = 0; c < 3; c++) moment[c] += w->m.first[3 * k + c] * w->q1[k];
+    sum.first_moment = csim_rotate(w->frame.rotation, csimi_from64(moment));
+    return sum;
+}
+
+CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int t) {
+    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)s->tree[t].first_block);
+    return csimi_modal_elastic(&w->m, w->q1, NULL, NULL, w->poly);
+}
+
+/* A node moves with [1, -[x - c]x, R U]. */
+CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
+                                 csim_real *J) {
+    const csimi_tree *tree = s->tree + s->node_tree[node[0]];
+    const csim_modes_view m = csimi_reduced_view(s, tree);
+    const csim_pose frame = csimi_link_pose(s, tree->first_link);
+    int a, c, k;
+    for (k = 0; k < 9 * tree->block_count; k++) J[k] = 0;
+    for (k = 0; k < tree->block_count; k++) block[k] = csimi_first_coord_block(s) + tree->first_block + k;
+    for (a = 0; a < count; a++) {
+        const size_t row = (size_t)(3 * (node[a] - tree->first_node)) * (size_t)m.modes;
+        csim_real arm[3], skew[9], turn[9];
+        csimi_store3(arm, csim_sub(frame.position, csimi_load3(s->x + 3 * (size_t)node[a])));
+        csimi_skew(arm, skew);
+        csimi_matmul(W + 9 * a, skew, turn);
+        for (k = 0; k < 9; k++) {
+            J[k] += W[9 * a + k];
+            J[9 + k] += turn[k];
+        }
+        for (k = 0; k < m.modes; k++) {
+            double u[3];
+            csim_real column[3], y[3] = {0, 0, 0};
+            for (c = 0; c < 3; c++) u[c] = m.shape[row + (size_t)(c * m.modes + k)];
+            csimi_store3(column, csim_rotate(frame.rotation, csimi_from64(u)));
+            csimi_addmul3(W + 9 * a, column, y);
+            for (c = 0; c < 3; c++) J[9 * (2 + k / 3) + 3 * c + k % 3] += y[c];
+        }
+    }
+    return tree->block_count;
+}
+#endif
+/* ==== end model/modal.c */
+CSIMI_WARM
 /* ==== begin model/membrane.c ==================================================================================== */
 #if !defined(CONDSIM_NO_CLOTH)
 /* model/membrane: triangles that stretch as membranes and bend about their edges.
@@ -11105,658 +11773,6 @@ CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *
 }
 #endif
 /* ==== end model/kinematics.c */
-
-/* ==== begin model/modal.c ======================================================================================= */
-#if !defined(CONDSIM_NO_REDUCED)
-/* model/modal: bodies that deform in a few modes and carry a floating frame (Barbic and James 2005).
-
-   A point of the body is c + R y, y = X + U q: c the centre of mass, R the frame, U mass-orthonormal and orthogonal to
-   rigid motions (sum m U = 0, sum m X x U = 0: the frame of Tisserand). With angular velocity R nu, U_0 = X, q_0 = 1
-   and the moments N_kl = sum m U_k U_l', 2 T = m |v|^2 + nu.I nu + 2 nu.G q' + |q'|^2,    I = tr(B) 1 - B, B = sum_kl
-   q_k q_l N_kl, and column l of G is sum_k q_k axial(N_kl), axial(a b') = a x b. */
-
-enum { CSIMI_REDUCED_MOST = 3 + CSIM_MODES_MOST, CSIMI_REDUCED_HATS = 1 + CSIM_MODES_MOST };
-
-/* ---- the numbers of a model */
-
-CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) {
-    const size_t n = (size_t)modes, four = (n + 1) * (n + 2) / 2 * (n + 3) / 3 * (n + 4) / 4;
-    return n + 9 * (n + 1) * (n + 1) + 3 * n + (linear ? 0 : four);
-}
-
-CSIMI_FN csim_modes_view csimi_modal_view(int modes, bool linear, int points, const double *at) {
-    const size_t n = (size_t)modes;
-    csim_modes_view m;
-    CSIMI_MEMSET(&m, 0, sizeof m);
-    m.modes = modes;
-    m.linear = linear;
-    m.squares = at;
-    m.moments = m.squares + n;
-    m.first = m.moments + 9 * (n + 1) * (n + 1);
-    m.quartic = m.first + 3 * n;
-    m.rest = at + csimi_modal_constants(modes, linear);
-    m.shape = m.rest + 3 * (size_t)points;
-    return m;
-}
-
-/* ---- elasticity: V = sum d q_i q_j q_k q_l over products in order of (1, q). Its second derivatives H there are
-   homogeneous: V = q.H q / 12 and the gradient is H q / 3. */
-
-static void csimi_modal_quartic(const double *d, int n, const double *q, double *H) {
-    int i, j, k, l;
-    for (i = 0; i < n * n; i++) H[i] = 0;
-    for (i = 0; i < n; i++)
-        for (j = i; j < n; j++)
-            for (k = j; k < n; k++) {
-                const double ij = q[i] * q[j], ik = q[i] * q[k], jk = q[j] * q[k];
-                double sum = 0;
-                for (l = k; l < n; l++) {
-                    const double x = *d++;
-                    sum += x * q[l];
-                    H[n * k + l] += x * ij;
-                    H[n * j + l] += x * ik;
-                    H[n * i + l] += x * jk;
-                }
-                H[n * j + k] += sum * q[i];
-                H[n * i + k] += sum * q[j];
-                H[n * i + j] += sum * q[k];
-            }
-    for (i = 0; i < n; i++) {
-        H[(n + 1) * i] *= 2; /* both orders of a pair fall on the diagonal */
-        for (j = i + 1; j < n; j++) H[n * j + i] = H[n * i + j];
-    }
-}
-
-CSIMI_FN double csimi_modal_elastic(const csim_modes_view *m, const double *q, double *gradient, double *H,
-                                    double *work) {
-    const int n = m->modes;
-    double hat[CSIMI_REDUCED_HATS], energy = 0;
-    int i, j;
-    hat[0] = 1;
-    for (i = 0; i < n; i++) hat[1 + i] = q[i];
-    if (!m->linear) csimi_modal_quartic(m->quartic, n + 1, hat, work);
-    for (i = 0; i <= n; i++) {
-        double force = m->linear && i > 0 ? m->squares[i - 1] * q[i - 1] : 0;
-        for (j = 0; !m->linear && j <= n; j++) force += work[(n + 1) * i + j] * hat[j] / 3;
-        energy += force * hat[i] / (m->linear ? 2 : 4);
-        if (gradient && i > 0) gradient[i - 1] = force;
-    }
-    for (i = 0; H && i < n * n; i++)
-        H[i] = !m->linear ? work[(n + 1) * (1 + i / n) + 1 + i % n] : i % (n + 1) == 0 ? m->squares[i / n] : 0;
-    return energy;
-}
-
-/* ---- a model as bytes */
-
-CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *m) {
-    csim_modes_view v =
-        csimi_modal_view(m->modes, m->linear != 0, m->vertex_count, (const double *)(const void *)(m + 1));
-    v.vertex = (const int *)(const void *)(v.shape + 3 * (size_t)m->vertex_count * (size_t)m->modes);
-    v.triangle = v.vertex + m->vertex_count;
-    return v;
-}
-
-CSIM_API size_t csim_modes_bytes(const csim_modes *m) {
-    const size_t n = (size_t)m->vertex_count, numbers = csimi_modal_constants(m->modes, m->linear != 0);
-    const size_t ints = n + 3 * (size_t)m->triangle_count;
-    return sizeof *m + sizeof(double) * (numbers + 3 * n * (1 + (size_t)m->modes)) + (ints + ints % 2) * sizeof(int);
-}
-
-CSIMI_FN uint64_t csimi_modes_hash(const csim_modes *m) {
-    const size_t head = offsetof(csim_modes, vertex_count);
-    return csimi_fnv(CSIMI_FNV_START, (const unsigned char *)m + head, csim_modes_bytes(m) - head);
-}
-
-/* What is wrong with an aligned model of that many bytes, null: nothing. */
-static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
-    csim_modes_view v;
-    const double *x;
-    int i;
-    if (size < sizeof *m) return "at least a header";
-    if (m->magic != CSIMI_MODES_MAGIC) return "a model of condsim-modes, from a machine of the same byte order";
-    if (m->version != CSIMI_MODES_VERSION) return "a model of this version";
-    if (m->modes < 1 || m->modes > CSIM_MODES_MOST || m->vertex_count < 4 || m->vertex_count > 2000000 ||
-        m->surface_count < 4 || m->surface_count > m->vertex_count || m->triangle_count < 4 ||
-        m->triangle_count > 20000000 || (m->linear | 1) != 1 || (m->anchored | 1) != 1)
-        return "counts of a body";
-    if (size != csim_modes_bytes(m)) return "as many bytes as the model says";
-    if (m->hash != csimi_modes_hash(m)) return "undamaged bytes";
-    v = csim_modes_arrays(m);
-    if (!(m->mass > 0 && m->mass < 1e300)) return "a mass above 0";
-    for (i = 0; i < 3; i++)
-        if (!(m->centre[i] > -1e300 && m->centre[i] < 1e300)) return "a finite centre";
-    for (x = v.squares; x < (const double *)(const void *)v.vertex; x++)
-        if (!(*x > -1e300 && *x < 1e300)) return "finite numbers";
-    for (i = 0; i < m->modes; i++)
-        if (!(v.squares[i] > 0 && v.squares[i] < 1e300)) return "frequencies above 0";
-    for (i = 0; i < m->vertex_count; i++)
-        if (v.vertex[i] < 0 || v.vertex[i] >= m->vertex_count) return "vertices in 0..vertex_count - 1";
-    for (i = 0; i < 3 * m->triangle_count; i++)
-        if (v.triangle[i] < 0 || v.triangle[i] >= m->surface_count) return "triangles of 0..surface_count - 1";
-    return NULL;
-}
-
-CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
-    const char *fault;
-    if (!bytes || !modes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_open_modes", bytes ? "modes" : "bytes", false, 0,
-                          "not null");
-    if ((uintptr_t)bytes % 8)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
-                          (double)((uintptr_t)bytes % 8), "0");
-    fault = csimi_modes_fault((const csim_modes *)bytes, size);
-    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
-    *modes = (const csim_modes *)bytes;
-    return CSIM_OK;
-}
-
-/* ---- inertia at q */
-
-static double csimi_dot64(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-/* Q_l [9 (modes + 1)] = first N_0l + sum_k a_k N_kl */
-static void csimi_modal_contract(const csim_modes_view *m, double first, const double *a, double *Q) {
-    const int row = 9 * (m->modes + 1);
-    int i, k;
-    for (i = 0; i < row; i++) Q[i] = first * m->moments[i];
-    for (k = 0; k < m->modes; k++)
-        for (i = 0; i < row; i++) Q[i] += a[k] * m->moments[row * (1 + k) + i];
-}
-
-/* out += s axial(A) */
-static void csimi_axial_add(double s, const double *A, double *out) {
-    out[0] += s * (A[5] - A[7]);
-    out[1] += s * (A[6] - A[2]);
-    out[2] += s * (A[1] - A[3]);
-}
-
-/* out += s (tr(A) 1 - sym(A)) x */
-static void csimi_inertia_add(double s, const double *A, const double *x, double *out) {
-    const double trace = A[0] + A[4] + A[8];
-    int i, j;
-    for (i = 0; i < 3; i++)
-        for (out[i] += s * trace * x[i], j = 0; j < 3; j++) out[i] -= s * (A[3 * i + j] + A[3 * j + i]) / 2 * x[j];
-}
-
-/* Momenta of w = (nu, q'), angular in body axes and modal, at B and the columns of G. */
-static void csimi_modal_momenta(int n, const double *B, const double *G, const double *w, double *P) {
-    int k, c;
-    P[0] = P[1] = P[2] = 0;
-    csimi_inertia_add(1, B, w, P);
-    for (k = 0; k < n; k++) {
-        for (c = 0; c < 3; c++) P[c] += G[3 * k + c] * w[3 + k];
-        P[3 + k] = w[3 + k] + csimi_dot64(G + 3 * k, w);
-    }
-}
-
-/* ---- a step of a body alone. For midpoint worlds, with w = (nu, q'), bars for means over the step and P = M(q) w,
-
-       exp(h nu-) L_1 = L_0 + h torque
-       p_1 - p_0 = h/2 w_0.dM/dq(q-) w_1 - h integral_0^1 dV/dq(q_0 + s (q_1 - q_0)) ds + h force
-       q_1 = q_0 + h q'-,  R_1 = R_0 exp(h nu-)
-
-   M is quadratic in q and V quartic (two Gauss points are exact), so that w-.(P_1 - P_0) - w_0.(M_1 - M_0) w_1 / 2 is
-   the change of T and a free body keeps energy and angular momentum to rounding (Gonzalez 1996; the averaged force is
-   that of Quispel and McLaren 2008). Backward Euler takes all at the end of the step, and keeps angular momentum. */
-
-typedef struct csimi_reduced_work {
-    csim_modes_view m;
-    double h, theta, alpha, beta;
-    bool anchored;
-    csim_pose frame;
-    double force[3]; /* on the centre of mass, N */
-    double q0[CSIM_MODES_MOST], w0[CSIMI_REDUCED_MOST], P0[CSIMI_REDUCED_MOST], push[CSIMI_REDUCED_MOST];
-    double z[CSIMI_REDUCED_MOST], w1[CSIMI_REDUCED_MOST], P1[CSIMI_REDUCED_MOST], r[CSIMI_REDUCED_MOST]; /* r: misfit */
-    double q1[CSIM_MODES_MOST], qe[CSIM_MODES_MOST], gradient[CSIM_MODES_MOST];
-    double B[9], G[3 * CSIM_MODES_MOST], Q[9 * CSIMI_REDUCED_HATS], Qe[9 * CSIMI_REDUCED_HATS]; /* at q1, at qe */
-    double Ra[9 * CSIMI_REDUCED_HATS], Rb[9 * CSIMI_REDUCED_HATS]; /* of rates: dG/dq_k q' = -axial(R_k), both ends */
-    double K[CSIM_MODES_MOST * CSIM_MODES_MOST];                   /* h^2 times the tangent of the averaged force */
-    double H[CSIM_MODES_MOST * CSIM_MODES_MOST], poly[CSIMI_REDUCED_HATS * CSIMI_REDUCED_HATS];
-    double J[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST], A[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST];
-    double step[CSIMI_REDUCED_MOST], dz[CSIMI_REDUCED_MOST];
-    int pivot[CSIMI_REDUCED_MOST];
-} csimi_reduced_work;
-
-CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_work); }
-
-static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
-static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
-static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
-    return csimi_modal_view(tree->modes, tree->linear, tree->node_count, s->modal + tree->first_number);
-}
-
-/* B, G and momenta P1 at q1 and the rates w1. */
-static void csimi_reduced_inertia(csimi_reduced_work *w) {
-    const int n = w->m.modes;
-    int i, k;
-    csimi_modal_contract(&w->m, 1, w->q1, w->Q);
-    for (i = 0; i < 9; i++)
-        for (w->B[i] = w->Q[i], k = 0; k < n; k++) w->B[i] += w->q1[k] * w->Q[9 * (1 + k) + i];
-    for (k = 0; k < n; k++) {
-        w->G[3 * k] = w->G[3 * k + 1] = w->G[3 * k + 2] = 0;
-        csimi_axial_add(1, w->Q + 9 * (1 + k), w->G + 3 * k);
-    }
-    csimi_modal_momenta(n, w->B, w->G, w->w1, w->P1);
-}
-
-/* The body as it is at these rates, in the scratch. */
-static csimi_reduced_work *csimi_reduced_load(const csimi_state *s, int t, const csim_real *rate) {
-    const csimi_tree *tree = s->tree + t;
-    csimi_reduced_work *w = s->reduced_work;
-    int k;
-    w->m = csimi_reduced_view(s, tree);
-    w->frame = csimi_link_pose(s, tree->first_link);
-    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(rate + 3)), w->w1);
-    for (k = 0; k < tree->modes; k++) {
-        w->q1[k] = (double)s->coord_position[3 * tree->first_block + 6 + k];
-        w->w1[3 + k] = (double)rate[6 + k];
-    }
-    csimi_reduced_inertia(w);
-    return w;
-}
-
-/* What does not depend on the rates that are looked for: start, momenta and outer forces, body axes. */
-static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, const csimi_step *step) {
-    const csimi_tree *tree = s->tree + t;
-    const csim_real *force = s->coord_force + 3 * (size_t)tree->first_block;
-    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
-    csim_vec3 torque = csimi_load3(force + 3), f = csimi_load3(force);
-    double body[3];
-    int i, k, c, n = tree->modes;
-    w->h = (double)step->h;
-    w->theta = (double)step->theta;
-    w->alpha = (double)tree->mass_damping;
-    w->beta = (double)tree->stiffness_damping;
-    w->anchored = tree->anchored;
-    CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
-    CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
-    CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
-    csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
-    for (k = 0; k < n; k++)
-        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
-    for (i = 0; i < tree->node_count; i++) {
-        const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
-        const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
-        if (!(csim_dot(at, at) > 0)) continue;
-        csimi_load64(csim_unrotate(w->frame.rotation, at), body);
-        f = csim_add(f, at);
-        torque = csim_add(torque, csim_cross(csim_sub(x, w->frame.position), at));
-        for (c = 0; c < 3; c++)
-            for (k = 0; k < n; k++)
-                w->push[3 + k] += w->h * body[c] * w->m.shape[(size_t)(3 * i + c) * (size_t)n + (size_t)k];
-    }
-    csimi_load64(f, w->force);
-    csimi_load64(csim_scale(step->h, csim_unrotate(w->frame.rotation, torque)), w->push);
-    return w;
-}
-
-/* The averaged force, and its tangent where that is wanted. */
-static void csimi_reduced_elasticity(csimi_reduced_work *w, bool tangent) {
-    static const double gauss[2] = {0.21132486540518711775, 0.78867513459481288225}; /* (1 -+ 1/sqrt 3) / 2 */
-    const int n = w->m.modes, points = w->theta < 1 ? 2 : 1;
-    int g, i;
-    for (i = 0; i < n; i++) w->gradient[i] = 0;
-    for (i = 0; tangent && i < n * n; i++) w->K[i] = 0;
-    for (g = 0; g < points; g++) {
-        const double s = points == 2 ? gauss[g] : 1, share = 1.0 / points;
-        for (i = 0; i < n; i++) w->qe[i] = w->q0[i] + s * (w->q1[i] - w->q0[i]);
-        (void)csimi_modal_elastic(&w->m, w->qe, w->step, tangent ? w->H : NULL, w->poly);
-        for (i = 0; i < n; i++) w->gradient[i] += share * w->step[i];
-        for (i = 0; tangent && i < n * n; i++) w->K[i] += share * s * w->h * w->h * w->H[i];
-    }
-}
-
-/* exp(h nu-) x */
-static void csimi_reduced_turn(const csimi_reduced_work *w, const double *x, double *out) {
-    double angle[3];
-    int c;
-    for (c = 0; c < 3; c++) angle[c] = w->h * w->z[c];
-    csimi_load64(csim_rotate(csim_quat_exp(csimi_from64(angle)), csimi_from64(x)), out);
-}
-
-/* w->r = what the equations above miss at the rates w->z. */
-static void csimi_reduced_misfit(csimi_reduced_work *w, bool tangent) {
-    const int n = w->m.modes;
-    const bool midpoint = w->theta < 1;
-    const double *wa = midpoint ? w->w0 : w->w1, *wb = w->w1;
-    double turned[3];
-    int k, c;
-    for (k = 0; k < 3 + n; k++) w->w1[k] = w->w0[k] + (w->z[k] - w->w0[k]) / w->theta;
-    for (k = 0; k < n; k++) w->q1[k] = w->q0[k] + w->h * w->z[3 + k];
-    csimi_reduced_elasticity(w, tangent);
-    for (k = 0; k < n; k++) w->qe[k] = midpoint ? (w->q0[k] + w->q1[k]) / 2 : w->q1[k];
-    csimi_reduced_inertia(w);
-    csimi_modal_contract(&w->m, 1, w->qe, w->Qe);
-    csimi_modal_contract(&w->m, 0, wa + 3, w->Ra);
-    csimi_modal_contract(&w->m, 0, wb + 3, w->Rb);
-    csimi_modal_momenta(n, w->B, w->G, w->z, w->r); /* for the damping */
-    for (k = 0; k < 3 + n; k++) w->r[k] *= w->h * w->alpha;
-    csimi_reduced_turn(w, w->P1, turned);
-    for (c = 0; c < 3; c++) w->r[c] = w->anchored ? 0 : w->r[c] + turned[c] - w->P0[c] - w->push[c];
-    for (k = 0; k < n; k++) { /* w_a.dM/dq_k w_b / 2 */
-        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
-        csimi_inertia_add(1, w->Qe + 9 * (1 + k), wb, x);
-        csimi_axial_add(-0.5, w->Rb + 9 * (1 + k), x);
-        csimi_axial_add(-0.5, w->Ra + 9 * (1 + k), y);
-        w->r[3 + k] +=
-            w->P1[3 + k] - w->P0[3 + k] - w->push[3 + k] +
-            w->h * (w->gradient[k] - csimi_dot64(wa, x) - csimi_dot64(wb, y) + w->beta * w->m.squares[k] * w->z[3 + k]);
-    }
-}
-
-/* A = (1/theta + h alpha) M(q_1) + h beta diag(w^2) + K, symmetric. */
-static void csimi_reduced_tangent(csimi_reduced_work *w, double *A) {
-    const int n = w->m.modes, size = 3 + n;
-    const double c1 = 1 / w->theta + w->h * w->alpha;
-    int k, l;
-    for (k = 0; k < 3; k++) {
-        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
-        x[k] = c1;
-        csimi_inertia_add(1, w->B, x, y);
-        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = l < 3 ? y[l] : c1 * w->G[3 * (l - 3) + k];
-    }
-    for (k = 0; k < n; k++) {
-        for (l = 0; l < n; l++) A[size * (3 + k) + 3 + l] = (w->K[n * k + l] + w->K[n * l + k]) / 2;
-        A[(size + 1) * (3 + k)] += c1 + w->h * w->beta * w->m.squares[k];
-    }
-    for (k = 0; w->anchored && k < 3; k++)
-        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = k == l;
-}
-
-/* The derivative of the misfit: A and what turning adds to it, up to (h nu)^2. */
-static void csimi_reduced_jacobian(csimi_reduced_work *w) {
-    const int n = w->m.modes, size = 3 + n;
-    const double h = w->h, part = w->theta < 1 ? 0.5 / w->theta : 1, *wa = w->theta < 1 ? w->w0 : w->w1;
-    double L[3];
-    int k, l, c;
-    csimi_reduced_tangent(w, w->J);
-    if (w->anchored) return;
-    for (k = 0; k < n; k++) {
-        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0}, *row = w->J + size * (3 + k);
-        csimi_inertia_add(2 * h, w->Q + 9 * (1 + k), w->w1, x);
-        csimi_axial_add(-h, w->Rb + 9 * (1 + k), x);
-        csimi_inertia_add(2 * h * part, w->Qe + 9 * (1 + k), wa, y);
-        csimi_axial_add(-h * part, w->Ra + 9 * (1 + k), y);
-        for (c = 0; c < 3; c++) {
-            w->J[size * c + 3 + k] += x[c];
-            row[c] -= y[c];
-        }
-        for (l = 0; l < n; l++) {
-            const double *N = w->m.moments + 9 * ((n + 1) * (1 + k) + 1 + l);
-            double gamma[3] = {0, 0, 0}, bend[3] = {0, 0, 0};
-            csimi_axial_add(h, N, gamma);
-            csimi_inertia_add(h * h * w->theta, N, w->w1, bend);
-            row[3 + l] -= csimi_dot64(gamma, w->w1) + csimi_dot64(wa, bend) + part * csimi_dot64(gamma, wa);
-        }
-    }
-    for (l = 0; l < size; l++) { /* exp(h nu-) on the columns of L_1 */
-        double x[3], turned[3];
-        for (c = 0; c < 3; c++) x[c] = w->J[size * c + l];
-        csimi_reduced_turn(w, x, turned);
-        for (c = 0; c < 3; c++) w->J[size * c + l] = turned[c];
-    }
-    csimi_reduced_turn(w, w->P1, L);
-    for (c = 0; c < 3; c++) { /* and its own change with nu-: -h [L]x */
-        w->J[size * c + (c + 1) % 3] += h * L[(c + 2) % 3];
-        w->J[size * c + (c + 2) % 3] -= h * L[(c + 1) % 3];
-    }
-}
-
-/* Square of a misfit or of rates, angular parts weighed to match the modal ones. */
-static double csimi_reduced_size(const csimi_reduced_work *w, const double *x, bool momenta) {
-    const double *N = w->m.moments, inertia = (N[0] + N[4] + N[8]) * 2 / 3;
-    double sum = csimi_dot64(x, x) * (momenta ? 1 / inertia : inertia);
-    int k;
-    for (k = 3; k < 3 + w->m.modes; k++) sum += x[k] * x[k];
-    return sum;
-}
-
-/* Newton's method from z to rounding; a step that does not bring the misfit down is halved. */
-static void csimi_reduced_solve(csimi_reduced_work *w) {
-    const int size = 3 + w->m.modes;
-    double misfit, moved, last = 1e300;
-    int iteration, halving, k;
-    csimi_reduced_misfit(w, true);
-    for (iteration = 0; iteration < 30; iteration++, last = moved) {
-        csimi_reduced_jacobian(w);
-        if (!csimi_lu(size, w->J, w->pivot)) return;
-        misfit = csimi_reduced_size(w, w->r, true);
-        CSIMI_MEMCPY(w->dz, w->r, sizeof w->dz);
-        csimi_lu_solve(size, w->J, w->pivot, w->dz);
-        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-300);
-        if (!(moved < 1e300) || (moved < 1e4 * (double)(CSIMI_EPS * CSIMI_EPS) && moved > last / 4)) return;
-        for (k = 0; k < size; k++) w->z[k] -= w->dz[k];
-        csimi_reduced_misfit(w, true);
-        for (halving = 0; halving < 8 && csimi_reduced_size(w, w->r, true) > 4 * misfit && moved > 1e-12; halving++) {
-            for (k = 0; k < size; k++) w->z[k] += w->dz[k] /= 2;
-            csimi_reduced_misfit(w, true);
-        }
-        if (moved < (double)(CSIMI_EPS * CSIMI_EPS)) return;
-    }
-}
-
-/* Rates of the free motion to coord_free, and the angular velocity at the start turned on, so that v_k + (v - v_k) /
-   theta is that of the axes at the end. */
-CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
-    int t, k;
-    for (t = 0; t < s->tree_count; t++) {
-        const csimi_tree *tree = s->tree + t;
-        csim_real *free, *start = vk + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
-        csimi_reduced_work *w;
-        double turned[3];
-        if (tree->modes == 0 || tree->mode != CSIMI_FREE) continue;
-        w = csimi_reduced_start(s, t, step);
-        CSIMI_MEMCPY(w->z, w->w0, sizeof w->z);
-        csimi_reduced_solve(w);
-        free = s->coord_free + 3 * (size_t)tree->first_block;
-        csimi_store3(free + 3, csim_rotate(w->frame.rotation, csimi_from64(w->z)));
-        for (k = 0; k < w->m.modes; k++) free[6 + k] = (csim_real)w->z[3 + k];
-        csimi_reduced_turn(w, w->w0, turned);
-        csimi_store3(start + 3, csim_rotate(w->frame.rotation, csimi_from64(turned)));
-    }
-}
-
-/* A that is positive definite: K gives way to that at rest, by halves, while half of M does not outweigh it. */
-static void csimi_reduced_definite(csimi_reduced_work *w) {
-    const int n = w->m.modes, size = 3 + n;
-    const double c1 = 1 / w->theta + w->h * w->alpha;
-    int k, turn;
-    for (turn = 0;; turn++) {
-        csimi_reduced_tangent(w, w->A);
-        CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
-        for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
-        if (csimi_cholesky(size, w->J) || turn == 8) return;
-        for (k = 0; k < n * n; k++) {
-            const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
-            w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
-        }
-    }
-}
-
-/* Rates after an impulse at a triangle of nodes: M(q) change = J' impulse; the linear ones are those of the centre of
-   mass, which no mode moves. */
-CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const csim_real *weight, csim_vec3 impulse) {
-    const csimi_tree *tree = s->tree + t;
-    csim_real *rate = s->coord_rate + 3 * (size_t)tree->first_block;
-    csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
-    const int n = w->m.modes, size = 3 + n;
-    csim_vec3 point = csim_v3(0, 0, 0);
-    double body[3], x[CSIMI_REDUCED_MOST];
-    int i, k, c;
-    w->theta = 1;
-    w->h = w->alpha = w->beta = 0;
-    w->anchored = tree->anchored;
-    for (k = 0; k < n * n; k++) w->K[k] = 0;
-    csimi_reduced_tangent(w, w->A); /* M */
-    csimi_load64(csim_unrotate(w->frame.rotation, impulse), body);
-    for (k = 0; k < n; k++) x[3 + k] = 0;
-    for (i = 0; i < 3; i++) {
-        const size_t row = 3 * (size_t)(node[i] - tree->first_node);
-        point = csim_madd(point, weight[i], csimi_load3(s->x + 3 * (size_t)node[i]));
-        for (c = 0; c < 3; c++)
-            for (k = 0; k < n; k++)
-                x[3 + k] += (double)weight[i] * body[c] * w->m.shape[(row + (size_t)c) * (size_t)n + (size_t)k];
-    }
-    csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
-    for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
-    if (!csimi_cholesky(size, w->A)) return;
-    csimi_cholesky_solve(size, w->A, x);
-    if (!w->anchored)
-        csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
-    csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
-    for (k = 0; k < n; k++) rate[6 + k] += (csim_real)x[3 + k];
-}
-
-/* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
-static void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
-                               csim_real *val) {
-    const csimi_tree_row to = csimi_tree_row_of(s, tree, row, val);
-    csimi_tree_row_add(&to, col, m);
-}
-
-/* A and b = A z - misfit(z): the equations of the free motion made linear at its own rates. */
-CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_step *step, csimi_system *system) {
-    const csimi_tree *tree = s->tree + t;
-    const size_t block = (size_t)(csimi_first_coord_block(s) + tree->first_block);
-    const csim_real *vk = system->vk + 3 * block;
-    const csim_real *at = s->coord_free + 3 * (size_t)tree->first_block;
-    csim_real *b = system->b + 3 * block, *val = system->A.val;
-    csimi_reduced_work *w = csimi_reduced_start(s, t, step);
-    const int n = w->m.modes, size = 3 + n;
-    const csim_real mass = s->tree_link[tree->first_link].mass;
-    double body[3][3];
-    int i, j, k;
-    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(at + 3)), w->z);
-    for (k = 0; k < n; k++) w->z[3 + k] = (double)at[6 + k];
-    csimi_reduced_misfit(w, true);
-    csimi_reduced_definite(w);
-    for (i = 0; i < size; i++)
-        for (w->step[i] = -w->r[i], j = 0; j < size; j++) w->step[i] += w->A[size * i + j] * w->z[j];
-    for (i = 0; i < 3; i++) {
-        csim_real e[3] = {0, 0, 0};
-        e[i] = 1;
-        csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
-        csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
-        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * tree->gravity * s->gravity[i]);
-        b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
-    }
-    for (i = 0; i < 3; i++)
-        for (j = 0; j <= i; j++) {
-            double sum = 0;
-            for (k = 0; k < 9; k++) sum += body[i][k / 3] * w->A[size * (k / 3) + k % 3] * body[j][k % 3];
-            csimi_tree_entry(s, tree, 3 + i, 3 + j, (csim_real)sum, val);
-        }
-    for (k = 0; k < n; k++) {
-        b[6 + k] += (csim_real)w->step[3 + k];
-        for (i = 0; i < 3; i++)
-            csimi_tree_entry(s, tree, 6 + k, 3 + i, (csim_real)csimi_dot64(body[i], w->A + size * (3 + k)), val);
-        for (j = 0; j <= k; j++) csimi_tree_entry(s, tree, 6 + k, 6 + j, (csim_real)w->A[size * (3 + k) + 3 + j], val);
-    }
-}
-
-/* ---- motion and points */
-
-CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int t, const csim_real *rate, csim_real *x) {
-    const csimi_tree *tree = s->tree + t;
-    const csim_modes_view m = csimi_reduced_view(s, tree);
-    const csim_pose frame = csimi_link_pose(s, tree->first_link);
-    const csim_real *q = s->coord_position + 3 * (size_t)tree->first_block + 6;
-    int i, c, k;
-    for (i = 0; i < tree->node_count; i++) {
-        double y[3], u[3];
-        csim_vec3 at;
-        for (c = 0; c < 3; c++) {
-            const double *row = m.shape + (size_t)(3 * i + c) * (size_t)m.modes;
-            y[c] = m.rest[3 * i + c];
-            for (u[c] = 0, k = 0; k < m.modes; k++) {
-                y[c] += row[k] * (double)q[k];
-                if (rate) u[c] += row[k] * (double)rate[6 + k];
-            }
-        }
-        at = csim_rotate(frame.rotation, csimi_from64(y));
-        if (rate)
-            at = csim_add(csim_add(csimi_load3(rate), csim_cross(csimi_load3(rate + 3), at)),
-                          csim_rotate(frame.rotation, csimi_from64(u)));
-        else
-            at = csim_add(frame.position, at);
-        csimi_store3(x + 3 * (size_t)(tree->first_node + i), at);
-    }
-}
-
-CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int t, const csimi_step *step, const csim_real *rate,
-                                    csimi_state *next) {
-    const csimi_tree *tree = s->tree + t;
-    const csim_real *q = s->link_position + 7 * (size_t)tree->first_link, h = step->h;
-    csim_real *to = next->link_position + 7 * (size_t)tree->first_link;
-    const size_t first = 3 * (size_t)tree->first_block;
-    csim_quat turn = csim_quat_exp(csim_scale(h, csimi_load3(rate + 3)));
-    int k;
-    csimi_store3(to, csim_madd(csimi_load3(q), h, csimi_load3(rate)));
-    csimi_store_quat(to + 3, csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(q + 3))));
-    for (k = 0; k < 3 * tree->block_count; k++)
-        next->coord_position[first + (size_t)k] =
-            k < 6 || k >= 6 + tree->modes ? 0 : s->coord_position[first + (size_t)k] + h * rate[k];
-    csimi_tree_forward(s, t, next->link_position, next->link_pose);
-    csimi_reduced_follow(next, t, NULL, next->x);
-}
-
-CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int t, const csim_real *rate) {
-    const csimi_tree *tree = s->tree + t;
-    const csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
-    double v[3], moment[3] = {0, 0, 0};
-    csimi_tree_totals sum;
-    int k, c;
-    CSIMI_MEMSET(&sum, 0, sizeof sum);
-    sum.mass = s->tree_link[tree->first_link].mass;
-    sum.origin = w->frame.position;
-    sum.momentum.v = csim_scale(sum.mass, csimi_load3(rate));
-    sum.momentum.w = csim_rotate(w->frame.rotation, csimi_from64(w->P1));
-    csimi_load64(csimi_load3(rate), v);
-    sum.kinetic = (double)sum.mass * csimi_dot64(v, v) / 2;
-    for (k = 0; k < 3 + tree->modes; k++) sum.kinetic += w->w1[k] * w->P1[k] / 2;
-    for (k = 0; k < tree->modes; k++)
-        for (c = 0; c < 3; c++) moment[c] += w->m.first[3 * k + c] * w->q1[k];
-    sum.first_moment = csim_rotate(w->frame.rotation, csimi_from64(moment));
-    return sum;
-}
-
-CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int t) {
-    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)s->tree[t].first_block);
-    return csimi_modal_elastic(&w->m, w->q1, NULL, NULL, w->poly);
-}
-
-/* A node moves with [1, -[x - c]x, R U]. */
-CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
-                                 csim_real *J) {
-    const csimi_tree *tree = s->tree + s->node_tree[node[0]];
-    const csim_modes_view m = csimi_reduced_view(s, tree);
-    const csim_pose frame = csimi_link_pose(s, tree->first_link);
-    int a, c, k;
-    for (k = 0; k < 9 * tree->block_count; k++) J[k] = 0;
-    for (k = 0; k < tree->block_count; k++) block[k] = csimi_first_coord_block(s) + tree->first_block + k;
-    for (a = 0; a < count; a++) {
-        const size_t row = (size_t)(3 * (node[a] - tree->first_node)) * (size_t)m.modes;
-        csim_real arm[3], skew[9], turn[9];
-        csimi_store3(arm, csim_sub(frame.position, csimi_load3(s->x + 3 * (size_t)node[a])));
-        csimi_skew(arm, skew);
-        csimi_matmul(W + 9 * a, skew, turn);
-        for (k = 0; k < 9; k++) {
-            J[k] += W[9 * a + k];
-            J[9 + k] += turn[k];
-        }
-        for (k = 0; k < m.modes; k++) {
-            double u[3];
-            csim_real column[3], y[3] = {0, 0, 0};
-            for (c = 0; c < 3; c++) u[c] = m.shape[row + (size_t)(c * m.modes + k)];
-            csimi_store3(column, csim_rotate(frame.rotation, csimi_from64(u)));
-            csimi_addmul3(W + 9 * a, column, y);
-            for (c = 0; c < 3; c++) J[9 * (2 + k / 3) + 3 * c + k % 3] += y[c];
-        }
-    }
-    return tree->block_count;
-}
-#endif
-/* ==== end model/modal.c */
 
 /* ==== begin model/articulation.c ================================================================================ */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -12968,618 +12984,6 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
 /* ==== end collide/shape.c */
-
-/* ==== begin collide/hull.c ====================================================================================== */
-#if !defined(CONDSIM_NO_HULLS) || !defined(CONDSIM_NO_FIELDS)
-/* collide/hull: convex hulls of points, and their mass moments.
-
-   The combinatorics are exact: points are put on a grid of 2^20 steps along their principal axes, where the orientation
-   of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
-   neighbours then grow together into polygons, and the corners get back their true coordinates. */
-
-#define CSIMI_GRID 1048575 /* 2^20 - 1 */
-#define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
-#define CSIMI_NONE 255
-
-/* A closed surface of triangles, counter-clockwise from outside. */
-typedef struct csimi_hull_mesh {
-    int count, triangle_count;
-    double weld[3];    /* along each axis, grid steps: CSIMI_WELD and the rounding of the coordinates */
-    csim_vec3 axis[3]; /* principal axes, each divided by the extent along it: turn normals of the grid back */
-    int32_t grid[3 * CSIM_HULL_MAX_VERTICES];
-    unsigned char triangle[3 * CSIM_HULL_MAX_FACES];
-} csimi_hull_mesh;
-
-/* ---- the grid */
-
-/* Middle of the points, the largest coordinate about it, and the principal axes as columns of V. */
-static void csimi_hull_axes(const csim_vec3 *points, int count, csim_vec3 *middle, csim_real *size, csim_real *V) {
-    csim_real C[9], values[3], x[3];
-    csim_vec3 sum = csim_v3(0, 0, 0);
-    int i, k;
-    for (i = 0; i < count; ++i) sum = csim_madd(sum, CSIM_R(1) / (csim_real)count, points[i]);
-    *middle = sum;
-    *size = 0;
-    for (i = 0; i < count; ++i) {
-        csimi_store3(x, csim_sub(points[i], sum));
-        for (k = 0; k < 3; ++k) *size = csimi_max(*size, csimi_abs(x[k]));
-    }
-    for (k = 0; k < 9; ++k) C[k] = 0;
-    for (i = 0; i < count; ++i) {
-        csimi_store3(x, csim_scale(*size > 0 ? 1 / *size : 0, csim_sub(points[i], sum)));
-        for (k = 0; k < 9; ++k) C[k] += x[k / 3] * x[k % 3];
-    }
-    csimi_eigen_sym3(C, values, V);
-}
-
-/* Where the grid lies: a coordinate is dot(axis, x - middle) between low and low + extent. */
-typedef struct csimi_hull_grid {
-    csim_vec3 middle, axis[3];
-    csim_real low[3], extent[3];
-} csimi_hull_grid;
-
-/* False when the points are flat: their least extent is below 1e-6 of the largest, or mostly rounding. */
-static CSIMI_NOINLINE bool csimi_hull_lay(const csim_vec3 *points, int count, csimi_hull_mesh *m, csimi_hull_grid *g) {
-    csim_real V[9], size;
-    int i, k;
-    csimi_hull_axes(points, count, &g->middle, &size, V);
-    if (!(size > CSIMI_TINY)) return false;
-    for (k = 0; k < 3; ++k) {
-        csim_real low = CSIMI_HUGE, high = -CSIMI_HUGE, rounding;
-        g->axis[k] = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
-        for (i = 0; i < count; ++i) {
-            csim_real x = csim_dot(g->axis[k], csim_sub(points[i], g->middle));
-            low = csimi_min(low, x);
-            high = csimi_max(high, x);
-        }
-        if (!(high - low > CSIM_R(1e-6))) return false; /* the largest extent is some 1 to 4 */
-        rounding = 8 * CSIMI_EPS * (1 + csim_length(g->middle) / size);
-        m->weld[k] = CSIMI_WELD + (double)(rounding / (high - low)) * CSIMI_GRID;
-        if (m->weld[k] > CSIMI_GRID / 16) return false;
-        m->axis[k] = csim_scale(1 / (high - low), csim_v3(V[k], V[3 + k], V[6 + k]));
-        g->low[k] = low;
-        g->extent[k] = high - low;
-    }
-    return true;
-}
-
-static void csimi_hull_put(csimi_hull_mesh *m, const csimi_hull_grid *g, int corner, csim_vec3 p) {
-    int k;
-    for (k = 0; k < 3; ++k) {
-        double x = (double)((csim_dot(g->axis[k], csim_sub(p, g->middle)) - g->low[k]) / g->extent[k]);
-        m->grid[3 * corner + k] = (int32_t)(x * CSIMI_GRID + 0.5);
-    }
-}
-
-static bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
-    csimi_hull_grid g;
-    int i;
-    m->count = count;
-    if (!csimi_hull_lay(points, count, m, &g)) return false;
-    for (i = 0; i < count; ++i) csimi_hull_put(m, &g, i, points[i]);
-    return true;
-}
-
-/* (b - a) x (c - a): each component is below 2^41. */
-static void csimi_grid_normal(const csimi_hull_mesh *m, int a, int b, int c, int64_t *n) {
-    const int32_t *p = m->grid + 3 * a, *q = m->grid + 3 * b, *r = m->grid + 3 * c;
-    int64_t d[3], e[3];
-    int k;
-    for (k = 0; k < 3; ++k) {
-        d[k] = q[k] - p[k];
-        e[k] = r[k] - p[k];
-    }
-    for (k = 0; k < 3; ++k) n[k] = d[(k + 1) % 3] * e[(k + 2) % 3] - d[(k + 2) % 3] * e[(k + 1) % 3];
-}
-
-/* Positive when d is on the side of abc from which abc is counter-clockwise; exact: below 3 2^61. */
-static int64_t csimi_grid_above(const csimi_hull_mesh *m, const int64_t *n, int a, int d) {
-    const int32_t *p = m->grid + 3 * a, *q = m->grid + 3 * d;
-    return n[0] * (q[0] - p[0]) + n[1] * (q[1] - p[1]) + n[2] * (q[2] - p[2]);
-}
-
-static double csimi_grid_length(const int64_t *n) {
-    double x = (double)n[0], y = (double)n[1], z = (double)n[2];
-    return (double)CSIMI_SQRT((csim_real)(x * x + y * y + z * z));
-}
-
-/* ---- the hull of triangles */
-
-/* How far point i is from the first count corners: from a point, a line or a plane. */
-static double csimi_grid_away(const csimi_hull_mesh *m, const int *corner, int count, int i) {
-    int64_t n[3];
-    double away;
-    int k;
-    if (count == 1) {
-        for (k = 0; k < 3; ++k) n[k] = m->grid[3 * i + k] - m->grid[3 * corner[0] + k];
-        return csimi_grid_length(n);
-    }
-    csimi_grid_normal(m, corner[0], corner[1], count == 2 ? i : corner[2], n);
-    if (count == 2) return csimi_grid_length(n);
-    away = (double)csimi_grid_above(m, n, corner[0], i);
-    return away < 0 ? -away : away;
-}
-
-/* The faces of a tetrahedron; false when it is flat. */
-static bool csimi_hull_first(csimi_hull_mesh *m, int *corner) {
-    static const unsigned char face[12] = {0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2};
-    int64_t n[3], height;
-    int i;
-    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
-    height = csimi_grid_above(m, n, corner[0], corner[3]);
-    if (height > 0) { /* the fourth must lie below the first face */
-        i = corner[1];
-        corner[1] = corner[2];
-        corner[2] = i;
-    }
-    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
-    m->triangle_count = 4;
-    return height != 0;
-}
-
-/* A tetrahedron of points far apart; false when there is none. */
-static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
-    int step, i;
-    corner[0] = 0;
-    for (i = 1; i < m->count; ++i)
-        if (m->grid[3 * i] < m->grid[3 * corner[0]]) corner[0] = i;
-    for (step = 1; step < 4; ++step) {
-        double most = 0;
-        for (corner[step] = 0, i = 0; i < m->count; ++i) {
-            double away = csimi_grid_away(m, corner, step, i);
-            if (away <= most) continue;
-            most = away;
-            corner[step] = i;
-        }
-    }
-    return csimi_hull_first(m, corner);
-}
-
-/* True when one of the triangles of the list has the directed edge a b. */
-static bool csimi_has_edge(const unsigned char *triangle, int count, int a, int b) {
-    int i;
-    for (i = 0; i < count; ++i) {
-        const unsigned char *t = triangle + 3 * i;
-        if ((t[0] == a && t[1] == b) || (t[1] == a && t[2] == b) || (t[2] == a && t[0] == b)) return true;
-    }
-    return false;
-}
-
-/* Takes away the triangles that point p sees and joins p to the rim they leave. p sees a triangle when it is strictly
-   above it: then the rim is one loop and no new triangle is degenerate, coplanar points included. */
-static void csimi_hull_insert(csimi_hull_mesh *m, int p) {
-    unsigned char seen[3 * CSIM_HULL_MAX_FACES];
-    int i, k, count = 0, kept = 0;
-    for (i = 0; i < m->triangle_count; ++i) {
-        const unsigned char *t = m->triangle + 3 * i;
-        int64_t n[3];
-        bool visible;
-        csimi_grid_normal(m, t[0], t[1], t[2], n);
-        visible = csimi_grid_above(m, n, t[0], p) > 0;
-        for (k = 0; k < 3; ++k)
-            if (visible)
-                seen[3 * count + k] = t[k];
-            else
-                m->triangle[3 * kept + k] = t[k];
-        count += visible;
-        kept += !visible;
-    }
-    for (i = 0; i < 3 * count; ++i) {
-        int a = seen[i], b = seen[i % 3 == 2 ? i - 2 : i + 1];
-        if (csimi_has_edge(seen, count, b, a)) continue;
-        CONDSIM_ASSERT(kept < CSIM_HULL_MAX_FACES);
-        m->triangle[3 * kept] = (unsigned char)a;
-        m->triangle[3 * kept + 1] = (unsigned char)b;
-        m->triangle[3 * kept + 2] = (unsigned char)p;
-        ++kept;
-    }
-    m->triangle_count = kept;
-}
-
-/* True when point p is one of the corners on the list, within the weld. */
-static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *list, int count, int p) {
-    int i, k;
-    for (i = 0; i < count; ++i) {
-        const int32_t *a = m->grid + 3 * list[i], *b = m->grid + 3 * p;
-        for (k = 0; k < 3; ++k) {
-            double d = a[k] - b[k];
-            if (d > m->weld[k] || -d > m->weld[k]) break;
-        }
-        if (k == 3) return true;
-    }
-    return false;
-}
-
-static csim_status csimi_hull_flat(const char *function, csim_error *error) {
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
-                      "points that are not all in one plane (1e-6 of their extent)");
-}
-
-static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, const csim_vec3 *points, int count,
-                                                         csimi_hull_mesh *m, csim_error *error) {
-    unsigned char used[CSIM_HULL_MAX_VERTICES];
-    int corner[4], i, n = 4;
-    CONDSIM_ASSERT(count >= 4 && count <= CSIM_HULL_MAX_VERTICES);
-    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner)) return csimi_hull_flat(function, error);
-    for (i = 0; i < 4; ++i) used[i] = (unsigned char)corner[i];
-    for (i = 0; i < count; ++i) {
-        if (csimi_hull_welded(m, used, n, i)) continue; /* the four, too */
-        csimi_hull_insert(m, i);
-        used[n++] = (unsigned char)i;
-    }
-    return CSIM_OK;
-}
-
-/* ---- clouds of more points than a hull has corners */
-
-/* The point that is farthest outside a triangle of the hull so far, -1: none is, beyond the weld. The score adds a
-   little of the distance from the middle, squared: of points that tie in a plane it takes a corner of their outline. */
-static int csimi_hull_farthest(const csimi_hull_mesh *m, const csimi_hull_grid *g, const csim_vec3 *points, int count,
-                               const csim_vec3 *chosen) {
-    csim_real most = 0;
-    int t, i, k, best = -1;
-    for (t = 0; t < m->triangle_count; ++t) {
-        const unsigned char *c = m->triangle + 3 * t;
-        csim_vec3 up = csim_v3(0, 0, 0);
-        int64_t n[3];
-        double length;
-        csimi_grid_normal(m, c[0], c[1], c[2], n);
-        length = csimi_grid_length(n);
-        for (k = 0; k < 3; ++k)
-            up = csim_madd(up, (csim_real)((double)n[k] / length * CSIMI_GRID) / g->extent[k], g->axis[k]);
-        for (i = 0; i < count; ++i) {
-            const csim_vec3 r = csim_sub(points[i], g->middle);
-            const csim_real height = csim_dot(up, csim_sub(points[i], chosen[c[0]]));
-            csim_real score = height, x;
-            if (!(height > CSIMI_WELD)) continue;
-            for (k = 0; k < 3; ++k) {
-                x = csim_dot(g->axis[k], r) / g->extent[k];
-                score += x * x;
-            }
-            if (score <= most) continue;
-            most = score;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Corners of the hull of a cloud, the one farthest outside next, until nothing is outside or there are 64. How many;
-   0: the cloud is flat. */
-static CSIMI_NOINLINE int csimi_hull_choose(const csim_vec3 *points, int count, csim_vec3 *chosen) {
-    csimi_hull_mesh m;
-    csimi_hull_grid g;
-    int corner[4] = {0, 1, 2, 3}, k, i;
-    if (!csimi_hull_lay(points, count, &m, &g)) return 0;
-    for (k = 0; k < 4; ++k) {
-        double most = -1;
-        int best = 0;
-        for (i = 0; i < count; ++i) {
-            double away;
-            csimi_hull_put(&m, &g, k, points[i]);
-            away = k ? csimi_grid_away(&m, corner, k, k) : CSIMI_GRID - (double)m.grid[0];
-            if (away <= most) continue;
-            most = away;
-            best = i;
-        }
-        csimi_hull_put(&m, &g, k, chosen[k] = points[best]);
-    }
-    if (!csimi_hull_first(&m, corner)) return 0;
-    for (; k < CSIM_HULL_MAX_VERTICES; ++k) {
-        i = csimi_hull_farthest(&m, &g, points, count, chosen);
-        if (i < 0) break;
-        csimi_hull_put(&m, &g, k, chosen[k] = points[i]);
-        csimi_hull_insert(&m, k);
-    }
-    return k;
-}
-
-/* ---- polygons */
-
-/* Which polygon each triangle belongs to, and how many polygons meet at each corner. */
-typedef struct csimi_hull_faces {
-    int face_count;
-    unsigned char face[CSIM_HULL_MAX_FACES];
-    unsigned char seed[CSIM_HULL_MAX_FACES]; /* the triangle each polygon grew from */
-    unsigned char valence[CSIM_HULL_MAX_VERTICES];
-    unsigned char next[CSIM_HULL_MAX_VERTICES]; /* along the outline at hand */
-} csimi_hull_faces;
-
-/* True when triangle t turns the same way as the seed and its corners lie in the seed's plane within half the weld. */
-static bool csimi_is_flat(const csimi_hull_mesh *m, const int64_t *n, int seed, int t, bool exact) {
-    const unsigned char *corner = m->triangle + 3 * t;
-    int64_t own[3];
-    double slack = 0, along = 0;
-    int k;
-    csimi_grid_normal(m, corner[0], corner[1], corner[2], own);
-    for (k = 0; k < 3; ++k) {
-        double a = (double)n[k];
-        along += a * (double)own[k];
-        slack += (a < 0 ? -a : a) * m->weld[k] / 2;
-    }
-    if (exact) slack = 0;
-    if (!(along > 0)) return false;
-    for (k = 0; k < 3; ++k) {
-        double away = (double)csimi_grid_above(m, n, m->triangle[3 * seed], corner[k]);
-        if (away > slack || -away > slack) return false;
-    }
-    return true;
-}
-
-/* The largest triangle left over starts a polygon, which takes in neighbours as long as they lie in its plane. */
-static void csimi_grow_face(const csimi_hull_mesh *m, csimi_hull_faces *f, int seed, bool exact) {
-    const unsigned char *corner = m->triangle + 3 * seed;
-    unsigned char list[3 * CSIM_HULL_MAX_FACES];
-    int64_t n[3];
-    int t, k, count = 1;
-    bool grown = true;
-    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
-    f->face[seed] = (unsigned char)f->face_count;
-    f->seed[f->face_count] = (unsigned char)seed;
-    CSIMI_MEMCPY(list, corner, 3);
-    while (grown) {
-        grown = false;
-        for (t = 0; t < m->triangle_count; ++t) {
-            corner = m->triangle + 3 * t;
-            if (f->face[t] != CSIMI_NONE || !csimi_is_flat(m, n, seed, t, exact)) continue;
-            for (k = 0; k < 3; ++k)
-                if (csimi_has_edge(list, count, corner[(k + 1) % 3], corner[k])) break;
-            if (k == 3) continue;
-            f->face[t] = (unsigned char)f->face_count;
-            CSIMI_MEMCPY(list + 3 * count, corner, 3);
-            ++count;
-            grown = true;
-        }
-    }
-    ++f->face_count;
-}
-
-static CSIMI_NOINLINE void csimi_group_faces(const csimi_hull_mesh *m, csimi_hull_faces *f, bool exact) {
-    int t;
-    f->face_count = 0;
-    CSIMI_MEMSET(f->face, CSIMI_NONE, sizeof f->face);
-    for (;;) {
-        double most = -1;
-        int seed = -1;
-        for (t = 0; t < m->triangle_count; ++t) {
-            const unsigned char *c = m->triangle + 3 * t;
-            int64_t n[3];
-            double area;
-            if (f->face[t] != CSIMI_NONE) continue;
-            csimi_grid_normal(m, c[0], c[1], c[2], n);
-            area = csimi_grid_length(n);
-            if (area <= most) continue;
-            most = area;
-            seed = t;
-        }
-        if (seed < 0) return;
-        csimi_grow_face(m, f, seed, exact);
-    }
-}
-
-/* Fills next with the outline of a polygon and returns a corner of it; -1 when it is no single loop. */
-static int csimi_outline(const csimi_hull_mesh *m, csimi_hull_faces *f, int face) {
-    int t, u, k, count = 0, first = -1, at;
-    CSIMI_MEMSET(f->next, CSIMI_NONE, sizeof f->next);
-    for (t = 0; t < m->triangle_count; ++t)
-        for (k = 0; k < 3 && f->face[t] == face; ++k) {
-            int a = m->triangle[3 * t + k], b = m->triangle[3 * t + (k + 1) % 3];
-            for (u = 0; u < m->triangle_count; ++u)
-                if (f->face[u] == face && csimi_has_edge(m->triangle + 3 * u, 1, b, a)) break;
-            if (u < m->triangle_count) continue;
-            if (f->next[a] != CSIMI_NONE) return -1; /* touches itself */
-            f->next[a] = (unsigned char)b;
-            first = a;
-            ++count;
-        }
-    if (first < 0) return -1;
-    for (at = f->next[first]; at != first && count > 0; --count) at = f->next[at];
-    return count == 1 ? first : -1;
-}
-
-/* Writes the outlines without the corners where only two polygons meet, numbered as in points. */
-static bool csimi_write_faces(const csimi_hull_mesh *m, csimi_hull_faces *f, csim_hull_data *hull) {
-    int face, at, first, count = 0;
-    CSIMI_MEMSET(f->valence, 0, sizeof f->valence);
-    for (face = 0; face < f->face_count; ++face) {
-        if ((first = at = csimi_outline(m, f, face)) < 0) return false;
-        do {
-            ++f->valence[at];
-            at = f->next[at];
-        } while (at != first);
-    }
-    for (face = 0; face < f->face_count; ++face) {
-        first = at = csimi_outline(m, f, face);
-        hull->face_start[face] = (short)count;
-        do {
-            if (f->valence[at] > 2) hull->face_vertex[count++] = (unsigned char)at;
-            at = f->next[at];
-        } while (at != first);
-        if (count < hull->face_start[face] + 3) return false;
-    }
-    hull->face_start[face] = (short)count;
-    hull->face_count = face;
-    return true;
-}
-
-/* The corners in use, renumbered in the order of points. */
-static void csimi_write_vertices(const csim_vec3 *points, csimi_hull_faces *f, int count, csim_hull_data *hull) {
-    int i, n = 0;
-    for (i = 0; i < count; ++i) {
-        if (f->valence[i] <= 2) continue;
-        csimi_store3(hull->vertex + 3 * n, points[i]);
-        f->next[i] = (unsigned char)n++;
-    }
-    hull->vertex_count = n;
-    for (i = 0; i < hull->face_start[hull->face_count]; ++i) hull->face_vertex[i] = f->next[hull->face_vertex[i]];
-}
-
-/* Every edge once, from its first vertex to its second in its first face; false when the surface is not closed. */
-static CSIMI_NOINLINE bool csimi_write_edges(csim_hull_data *hull) {
-    int face, other, i, k, n = 0, sides = hull->face_start[hull->face_count];
-    for (face = 0; face < hull->face_count; ++face) {
-        int start = hull->face_start[face], end = hull->face_start[face + 1];
-        for (i = start; i < end; ++i) {
-            int a = hull->face_vertex[i], b = hull->face_vertex[i + 1 < end ? i + 1 : start], found = 0;
-            for (other = face + 1; other < hull->face_count; ++other) {
-                int from = hull->face_start[other], to = hull->face_start[other + 1];
-                for (k = from; k < to; ++k) {
-                    if (hull->face_vertex[k] != b || hull->face_vertex[k + 1 < to ? k + 1 : from] != a) continue;
-                    if (++found > 1 || n >= CSIM_HULL_MAX_EDGES) return false;
-                    hull->edge_vertex[2 * n] = (unsigned char)a;
-                    hull->edge_vertex[2 * n + 1] = (unsigned char)b;
-                    hull->edge_face[2 * n] = (unsigned char)face;
-                    hull->edge_face[2 * n + 1] = (unsigned char)other;
-                    ++n;
-                }
-            }
-        }
-    }
-    hull->edge_count = n;
-    return 2 * n == sides && hull->vertex_count + hull->face_count == n + 2;
-}
-
-/* Newell's normal: twice the area. */
-static csim_vec3 csimi_polygon_normal(const csim_hull_data *hull, int face) {
-    int start = hull->face_start[face], end = hull->face_start[face + 1], i;
-    csim_vec3 origin = csimi_load3(hull->vertex + 3 * hull->face_vertex[start]), n = csim_v3(0, 0, 0);
-    for (i = start + 1; i + 1 < end; ++i) {
-        csim_vec3 p = csim_sub(csimi_load3(hull->vertex + 3 * hull->face_vertex[i]), origin);
-        csim_vec3 q = csim_sub(csimi_load3(hull->vertex + 3 * hull->face_vertex[i + 1]), origin);
-        n = csim_add(n, csim_cross(p, q));
-    }
-    return csim_normalize(n);
-}
-
-/* The plane with normal n that touches the hull from outside; how far below it the lowest corner of the face is. */
-static csim_real csimi_face_sag(const csim_hull_data *hull, int face, csim_vec3 n, csim_real *offset) {
-    csim_real lowest = CSIMI_HUGE;
-    int i;
-    *offset = -CSIMI_HUGE;
-    for (i = 0; i < hull->vertex_count; ++i)
-        *offset = csimi_max(*offset, csim_dot(n, csimi_load3(hull->vertex + 3 * i)));
-    for (i = hull->face_start[face]; i < hull->face_start[face + 1]; ++i)
-        lowest = csimi_min(lowest, csim_dot(n, csimi_load3(hull->vertex + 3 * hull->face_vertex[i])));
-    return *offset - lowest;
-}
-
-/* The planes hold every vertex. The polygon's own normal is exact where the polygon is large; a sliver of a few grid
-   steps takes that of its first triangle on the grid, which no vertex is above by more than half a step. */
-static CSIMI_NOINLINE void csimi_write_planes(const csimi_hull_mesh *m, const csimi_hull_faces *f,
-                                              csim_hull_data *hull) {
-    int face, k;
-    for (face = 0; face < hull->face_count; ++face) {
-        const unsigned char *t = m->triangle + 3 * f->seed[face];
-        csim_vec3 own = csimi_polygon_normal(hull, face), coarse = csim_v3(0, 0, 0);
-        csim_real own_offset, coarse_offset;
-        int64_t n[3];
-        bool exact;
-        csimi_grid_normal(m, t[0], t[1], t[2], n);
-        for (k = 0; k < 3; ++k) coarse = csim_madd(coarse, (csim_real)n[k], m->axis[k]);
-        coarse = csim_normalize(coarse);
-        exact = csimi_face_sag(hull, face, own, &own_offset) <= csimi_face_sag(hull, face, coarse, &coarse_offset) &&
-                csim_dot(own, coarse) > 0;
-        csimi_store3(hull->normal + 3 * face, exact ? own : coarse);
-        hull->offset[face] = exact ? own_offset : coarse_offset;
-    }
-}
-
-static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const csim_vec3 *points, int count,
-                                                    csim_hull_data *hull, csim_error *error) {
-    csimi_hull_mesh m;
-    csimi_hull_faces f;
-    int exact; /* growing within a slack may fail on strange shapes; without it, it cannot */
-    csim_status status = csimi_hull_triangulate(function, points, count, &m, error);
-    if (status != CSIM_OK) return status;
-    for (exact = 0; exact < 2; ++exact) {
-        CSIMI_MEMSET(hull, 0, sizeof *hull); /* unused parts too: hulls are compared and saved as bytes */
-        csimi_group_faces(&m, &f, exact == 1);
-        if (!csimi_write_faces(&m, &f, hull)) continue;
-        csimi_write_vertices(points, &f, count, hull);
-        if (!csimi_write_edges(hull)) continue;
-        csimi_write_planes(&m, &f, hull);
-        return CSIM_OK;
-    }
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
-}
-
-CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,
-                                                     csim_hull_data *hull, csim_error *error) {
-    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
-    if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
-    count = csimi_hull_choose(points, count, chosen);
-    return count ? csimi_hull_of_few(function, chosen, count, hull, error) : csimi_hull_flat(function, error);
-}
-
-/* ---- mass */
-
-/* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
-CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
-                                  double *second) {
-    double s[3], v = 0;
-    int i, j, k = 0;
-    for (i = 0; i < 3; ++i) {
-        int y = (i + 1) % 3, z = (i + 2) % 3;
-        s[i] = a[i] + b[i] + c[i];
-        v += a[i] * (b[y] * c[z] - b[z] * c[y]) / 6;
-    }
-    for (i = 0; i < 3; ++i) {
-        first[i] += v / 4 * s[i];
-        for (j = i; j < 3; ++j) second[k++] += v / 20 * (a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + s[i] * s[j]);
-    }
-    *volume += v;
-}
-
-/* From tetrahedra to a point inside: the sums have no cancelling parts. */
-static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, const csim_vec3 *points, int count,
-                                                       double *volume, double *centre, double *second,
-                                                       csim_error *error) {
-    csimi_hull_mesh m;
-    double x[9], middle[3] = {0, 0, 0}, first[3] = {0, 0, 0};
-    int i, j, k;
-    csim_status status = csimi_hull_triangulate(function, points, count, &m, error);
-    if (status != CSIM_OK) return status;
-    for (k = 0, *volume = 0; k < 6; ++k) second[k] = 0;
-    for (i = 0; i < 3 * m.triangle_count; ++i) {
-        csim_vec3 p = points[m.triangle[i]];
-        middle[0] += (double)p.x / (3 * m.triangle_count);
-        middle[1] += (double)p.y / (3 * m.triangle_count);
-        middle[2] += (double)p.z / (3 * m.triangle_count);
-    }
-    for (i = 0; i < m.triangle_count; ++i) {
-        for (k = 0; k < 3; ++k) {
-            csim_vec3 p = points[m.triangle[3 * i + k]];
-            x[3 * k] = (double)p.x - middle[0];
-            x[3 * k + 1] = (double)p.y - middle[1];
-            x[3 * k + 2] = (double)p.z - middle[2];
-        }
-        csimi_add_tetrahedron(x, x + 3, x + 6, volume, first, second);
-    }
-    for (i = 0, k = 0; i < 3; ++i) {
-        double shift = first[i] / *volume;
-        for (j = i; j < 3; ++j) second[k++] -= shift * first[j];
-        centre[i] = middle[i] + shift;
-    }
-    return CSIM_OK;
-}
-
-CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
-                                                       double *volume, double *centre, double *second,
-                                                       csim_error *error) {
-    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
-    if (count > CSIM_HULL_MAX_VERTICES) {
-        count = csimi_hull_choose(points, count, chosen);
-        if (!count) return csimi_hull_flat(function, error);
-        points = chosen;
-    }
-    return csimi_moments_of_few(function, points, count, volume, centre, second, error);
-}
-
-#undef CSIMI_GRID
-#undef CSIMI_WELD
-#undef CSIMI_NONE
-#endif
-/* ==== end collide/hull.c */
 
 /* ==== begin collide/polytope.c ================================================================================== */
 /* collide/polytope: contact points of boxes and hulls. Separating axes over faces and edge pairs decide the normal; the
@@ -15234,13 +14638,13 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 
 /* ---- the tree */
 
-static int csimi_surface_leaves(int count) {
+CSIMI_FN int csimi_surface_leaves(int count) {
     int leaves = 1;
     while (leaves * CSIMI_LEAF < count) leaves *= 2;
     return leaves;
 }
 
-CSIMI_FN int csimi_surface_boxes(int count) { return 2 * csimi_surface_leaves(count); }
+CSIMI_FN int csimi_surface_boxes(int count) { return csimi_imax(4, 2 * csimi_surface_leaves(count)); }
 
 /* Every third bit of a 10-bit number. */
 static uint32_t csimi_spread_bits(uint32_t x) {
@@ -15370,16 +14774,17 @@ static float csimi_box_outward(csim_real x, float sign) {
 static void csimi_box_empty(float *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = 1e30f;
-        box[3 + k] = -1e30f;
+        box[4 * k] = 1e30f;
+        box[12 + 4 * k] = -1e30f;
     }
 }
 
-static void csimi_box_add(float *box, const float *lower, const float *upper) {
+/* lower and upper: one in every stride numbers. */
+static void csimi_box_add(float *box, const float *lower, const float *upper, int stride) {
     int k;
     for (k = 0; k < 3; ++k) {
-        if (lower[k] < box[k]) box[k] = lower[k];
-        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
+        if (lower[stride * k] < box[4 * k]) box[4 * k] = lower[stride * k];
+        if (upper[stride * k] > box[12 + 4 * k]) box[12 + 4 * k] = upper[stride * k];
     }
 }
 
@@ -15395,26 +14800,29 @@ static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
             upper[k] = csimi_max(upper[k], x);
         }
     for (k = 0; k < 3; ++k) {
-        box[k] = csimi_box_outward(lower[k], -1);
-        box[3 + k] = csimi_box_outward(upper[k], 1);
+        box[4 * k] = csimi_box_outward(lower[k], -1);
+        box[12 + 4 * k] = csimi_box_outward(upper[k], 1);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
     int i;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
+    for (i = 0; i < 4; i++) csimi_box_empty(s->box + csimi_surface_box(i)); /* that is no node */
+    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + csimi_surface_box(s->leaves + i));
     for (i = s->leaves - 1; i > 0; --i) {
-        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
-        csimi_box_add(box, child + 6, child + 9);
+        float *box = s->box + csimi_surface_box(i);
+        const float *child = s->box + csimi_surface_box(2 * i);
+        csimi_box_empty(box);
+        csimi_box_add(box, child, child + 12, 4);
+        csimi_box_add(box, child + 1, child + 13, 4);
     }
 }
 
 CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
-    const float *box = s->box + 6;
-    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
-    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
+    const float *box = s->box + csimi_surface_box(1);
+    *lower = csim_v3((csim_real)box[0], (csim_real)box[4], (csim_real)box[8]);
+    *upper = csim_v3((csim_real)box[12], (csim_real)box[16], (csim_real)box[20]);
 }
 
 /* Squared distance to a box; an empty one is far. */
@@ -15422,7 +14830,7 @@ static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max((csim_real)box[4 * k] - p[k], p[k] - (csim_real)box[12 + 4 * k]), 0);
         sum += d * d;
     }
     return sum;
@@ -15442,9 +14850,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const float *box = w->surface->box + 6 * (size_t)node;
+        const float *box = w->surface->box + csimi_surface_box(node);
         int k;
-        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && (csim_real)box[4 * k] <= w->upper[k] && (csim_real)box[12 + 4 * k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -15468,7 +14876,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
         lower[k] = csimi_box_outward(x[k], -1);
         upper[k] = csimi_box_outward(x[k], 1);
     }
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
+    for (; node > 0; node /= 2) csimi_box_add(s->box + csimi_surface_box(node), lower, upper, 1);
 }
 
 #define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
@@ -15476,6 +14884,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
     csim_real x[3], wide[3], inverse[3];
+    const bool odd = (s->leaves & 0x2aaaaaaa) != 0; /* so many levels above the leaves */
     int k;
     r->surface = s;
     csimi_store3(x, origin);
@@ -15486,32 +14895,69 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
         if (s->count > 0)
             wide[k] += (csim_real)CSIMI_RAY_ROOM *
-                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+                       (csimi_abs((csim_real)s->box[1 + 4 * k]) + csimi_abs((csim_real)s->box[13 + 4 * k]));
         r->slab.inverse[k] = (float)inverse[k];
-        r->slab.in[k] = up ? k : 3 + k;
-        r->slab.out[k] = up ? 3 + k : k;
+        r->slab.in[k] = up ? 4 * k : 12 + 4 * k;
+        r->slab.out[k] = up ? 12 + 4 * k : 4 * k;
         r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
         r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
-    r->enter[0] = 0;
-    r->stack[0] = 1;
-    r->top = s->count > 0;
+    r->enter[0] = r->enter[1] = 0;
+    r->stack[0] = odd ? 3 : 1; /* levels are gone down by twos, to that of the leaves */
+    r->stack[1] = 2;
+    r->top = s->count == 0 ? 0 : odd ? 2 : 1;
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
-static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
-    float first = 0;
+/* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
+   empty box is far. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY)
+typedef float csimi_four __attribute__((vector_size(16)));
+typedef int csimi_four_bits __attribute__((vector_size(16)));
+
+static csimi_four csimi_four_at(const float *x) {
+    csimi_four v;
+    CSIMI_MEMCPY(&v, x, sizeof v);
+    return v;
+}
+
+static csimi_four csimi_four_pick(csimi_four_bits first, csimi_four a, csimi_four b) {
+    return (csimi_four)((first & (csimi_four_bits)a) | (~first & (csimi_four_bits)b));
+}
+
+static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
+    csimi_four first = {0, 0, 0, 0}, end = {last, last, last, last};
+    csimi_four_bits met;
     int k;
     for (k = 0; k < 3; ++k) {
-        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
-        first = a > first ? a : first;
-        last = b < last ? b : last;
+        const csimi_four a = (csimi_four_at(four + r->in[k]) - r->from[k]) * r->inverse[k];
+        const csimi_four b = (csimi_four_at(four + r->out[k]) - r->to[k]) * r->inverse[k];
+        first = csimi_four_pick(a > first, a, first);
+        end = csimi_four_pick(b < end, b, end);
     }
-    *enter = first;
-    return first <= last * (1 + CSIMI_RAY_ROOM);
+    met = first <= end * (1 + CSIMI_RAY_ROOM);
+    CSIMI_MEMCPY(enter, &first, sizeof first);
+    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8));
 }
+#else
+static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
+    unsigned met = 0;
+    int c, k;
+    for (c = 0; c < 4; ++c) {
+        float end = last;
+        enter[c] = 0;
+        for (k = 0; k < 3; ++k) {
+            const float a = (four[r->in[k] + c] - r->from[k]) * r->inverse[k];
+            const float b = (four[r->out[k] + c] - r->to[k]) * r->inverse[k];
+            enter[c] = a > enter[c] ? a : enter[c];
+            end = b < end ? b : end;
+        }
+        met |= (unsigned)(enter[c] <= end * (1 + CSIMI_RAY_ROOM)) << c;
+    }
+    return met;
+}
+#endif
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
     const csimi_surface_slab slab = r->slab;
@@ -15521,17 +14967,21 @@ CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
         int node = r->stack[--r->top];
         if (r->enter[r->top] > most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            float a, b;
-            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
-            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
-            if (left && right) { /* the farther one waits */
-                CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
-                r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = a > b ? a : b;
-                node = 2 * node + !(a <= b);
-            } else {
-                node = left ? 2 * node : right ? 2 * node + 1 : 0;
+            float enter[4];
+            const unsigned met = csimi_surface_slab_meets(&slab, box + 24 * (size_t)node, most, enter);
+            const int from = r->top;
+            int c, at;
+            for (c = 0; c < 4; c++) { /* the farther ones wait, the farthest at the bottom */
+                if (!(met >> c & 1u)) continue;
+                CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
+                for (at = r->top++; at > from && r->enter[at - 1] < enter[c]; at--) {
+                    r->enter[at] = r->enter[at - 1];
+                    r->stack[at] = r->stack[at - 1];
+                }
+                r->enter[at] = enter[c];
+                r->stack[at] = 4 * node + c;
             }
+            node = r->top > from ? r->stack[--r->top] : 0;
         }
         if (node == 0) continue;
         r->next = CSIMI_LEAF * (node - r->surface->leaves);
@@ -15586,7 +15036,7 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
     stack[top++] = 1;
     while (top > 0) {
         const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, x) > 0) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), x) > 0) continue;
         if (node < s->leaves) {
             stack[top++] = 2 * node + 1;
             stack[top++] = 2 * node;
@@ -15642,14 +15092,14 @@ static void csimi_surface_descend(csimi_surface_query *q) {
     while (top > 0) {
         int node = stack[--top];
         csim_real left, right;
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, q->p) > q->best) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), q->p) > q->best) continue;
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
             continue;
         }
-        left = csimi_box_distance2(s->box + 12 * (size_t)node, q->p);
-        right = csimi_box_distance2(s->box + 12 * (size_t)node + 6, q->p);
+        left = csimi_box_distance2(s->box + csimi_surface_box(2 * node), q->p);
+        right = csimi_box_distance2(s->box + csimi_surface_box(2 * node + 1), q->p);
         CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
         stack[top++] = 2 * node + (left <= right); /* the farther one waits below */
         stack[top++] = 2 * node + (left > right);
@@ -15692,7 +15142,7 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool
     stack[top++] = 1;
     while (top > 0) {
         int node = stack[--top];
-        if (csimi_box_distance2(s->box + 6 * (size_t)node, p) > 0) continue;
+        if (csimi_box_distance2(s->box + csimi_surface_box(node), p) > 0) continue;
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
@@ -15744,7 +15194,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 #if !defined(CONDSIM_NO_FIELDS)
 /* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
 
-#define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
+#define CSIMI_FIELD_MAGIC 0x3264696569667363ull /* "csfieid2" on a little-endian machine */
 #define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
 #define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
 
@@ -16545,496 +15995,11 @@ CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, 
 }
 /* ==== end collide/distance.c */
 
-/* ==== begin collide/meshfield.c ================================================================================= */
-#if !defined(CONDSIM_NO_FIELDS)
-/* collide/meshfield: from a triangle mesh to distances on a grid: exact distance to the triangles at every node, sign
-   by the generalized winding number, mass moments, and the points that stand for the surface. */
-
-#define CSIMI_PAD 3            /* cells of the grid beyond the mesh */
-#define CSIMI_SPLITS 64        /* most pieces of an edge */
-#define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
-#define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
-#define CSIMI_LEAF_TRIANGLES 4 /* as surface.c has them */
-
-/* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
-typedef struct csimi_cluster {
-    csim_vec3 area, middle;
-    csim_real weight, radius;
-} csimi_cluster;
-
-typedef struct csimi_mesh_build {
-    const csim_mesh_field_def *def;
-    csim_field *field;
-    csim_vec3 low, high; /* of the vertices that triangles use */
-    csim_real cell, spacing;
-    size_t most_samples;
-    csim_real *x;          /* [3 vertex_count], scaled */
-    int *face, *order;     /* triangles in the order of the tree; [max(3 triangle_count, samples)] to work in */
-    uint64_t *key, *other; /* [3 triangle_count or samples] */
-    csimi_cluster *cluster;
-    csimi_surface surface;
-    float *sample;
-    bool closed;
-} csimi_mesh_build;
-
-/* ---- checks and sizes */
-
-static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
-    csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
-    if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_mesh_field_def()");
-    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
-                                        error)) != CSIM_OK)
-        return status;
-    if (!csimi_finite(d->spacing)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "spacing", false, 0, "finite");
-    if (d->resolution < 4 || d->resolution > 400)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
-    return CSIM_OK;
-}
-
-static csim_vec3 csimi_mesh_corner(const csim_mesh_field_def *d, int triangle, int k) {
-    return csim_scale(d->scale, csimi_load3(d->vertices + 3 * (size_t)d->triangles[3 * (size_t)triangle + (size_t)k]));
-}
-
-/* Pieces the edges of a triangle are cut into: of one edge, of the longest. */
-static int csimi_edge_pieces(const csimi_mesh_build *m, csim_vec3 a, csim_vec3 b) {
-    const csim_real n = csim_length(csim_sub(b, a)) / m->spacing;
-    return n > CSIMI_SPLITS ? CSIMI_SPLITS : csimi_imax(1, (int)(n + CSIM_R(0.999)));
-}
-
-static int csimi_triangle_pieces(const csimi_mesh_build *m, int triangle) {
-    int k, n = 1;
-    for (k = 0; k < 3; k++)
-        n = csimi_imax(n, csimi_edge_pieces(m, csimi_mesh_corner(m->def, triangle, k),
-                                            csimi_mesh_corner(m->def, triangle, (k + 1) % 3)));
-    return n;
-}
-
-/* Size of the grid and an upper bound of the samples. */
-static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const char *fn, csim_error *error) {
-    const csim_mesh_field_def *d = m->def;
-    csim_vec3 size;
-    csim_real longest;
-    int i, k, extent[3];
-    m->low = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE);
-    m->high = csim_scale(-1, m->low);
-    for (i = 0; i < 3 * d->triangle_count; i++) {
-        const csim_vec3 x = csimi_mesh_corner(d, i / 3, i % 3);
-        m->low = csim_v3(csimi_min(m->low.x, x.x), csimi_min(m->low.y, x.y), csimi_min(m->low.z, x.z));
-        m->high = csim_v3(csimi_max(m->high.x, x.x), csimi_max(m->high.y, x.y), csimi_max(m->high.z, x.z));
-    }
-    size = csim_sub(m->high, m->low);
-    longest = csimi_max(size.x, csimi_max(size.y, size.z));
-    if (!(longest > CSIM_R(1e-6)))
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", true, (double)longest, "above 1e-6 m");
-    m->cell = longest / (csim_real)d->resolution;
-    m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
-    if (d->spacing < 0 || m->spacing < longest / 1000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "spacing", true, (double)d->spacing,
-                          "0, or at least 1e-3 of the longest side");
-    extent[0] = (int)(size.x / m->cell + CSIM_R(0.999));
-    extent[1] = (int)(size.y / m->cell + CSIM_R(0.999));
-    extent[2] = (int)(size.z / m->cell + CSIM_R(0.999));
-    CSIMI_MEMSET(f, 0, sizeof *f);
-    for (k = 0; k < 3; k++) f->n[k] = csimi_imax(extent[k], 1) + 1 + 2 * CSIMI_PAD;
-    m->most_samples = (size_t)d->vertex_count;
-    for (i = 0; i < d->triangle_count; i++) {
-        const size_t n = (size_t)csimi_triangle_pieces(m, i);
-        m->most_samples += 3 * (n - 1) + (n - 1) * (n > 1 ? n - 2 : 0) / 2;
-    }
-    if (m->most_samples > 100000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "samples", true, (double)m->most_samples,
-                          "at most 1e8: a larger spacing");
-    return CSIM_OK;
-}
-
-/* What stays, then scratch. */
-static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_arena *arena) {
-    const size_t nv = (size_t)m->def->vertex_count, nt = (size_t)m->def->triangle_count, samples = m->most_samples;
-    const size_t items = 3 * nt > samples ? 3 * nt : samples, blocks = samples / CSIMI_SAMPLE_BLOCK + 1;
-    csimi_push(arena, sizeof *f + 8 + sizeof(float) * (csimi_field_values(f) + 3 * samples + 4 * blocks), 1);
-    m->x = CSIMI_PUSH(arena, csim_real, 3 * nv);
-    m->face = CSIMI_PUSH(arena, int, 3 * nt);
-    m->order = CSIMI_PUSH(arena, int, 3 * items);
-    m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
-    m->other = m->key ? m->key + items : NULL;
-    m->sample = CSIMI_PUSH(arena, float, 3 * samples);
-    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
-    m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
-}
-
-/* ---- edges */
-
-/* Edges sorted by low and high vertex; the entries are 3 triangle + edge in the low half. */
-static const uint64_t *csimi_sort_edges(const csimi_mesh_build *m) {
-    const int *t = m->def->triangles, count = 3 * m->def->triangle_count;
-    uint64_t *key = m->key, *other = m->other;
-    int pass, i;
-    for (i = 0; i < count; i++) key[i] = (uint64_t)i;
-    for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < count; i++) {
-            const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
-            const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
-            key[i] = (uint64_t)(pass ? csimi_imin(a, b) : csimi_imax(a, b)) << 32 | e;
-        }
-        csimi_radix_sort(count, &key, &other);
-    }
-    return key;
-}
-
-static void csimi_add_sample(csimi_mesh_build *m, csim_vec3 x) {
-    float *s = m->sample + 3 * (size_t)m->field->samples++;
-    s[0] = (float)x.x;
-    s[1] = (float)x.y;
-    s[2] = (float)x.z;
-}
-
-/* Counts what is wrong with the edges, marks their first triangle, and puts samples on each edge once. */
-static void csimi_study_edges(csimi_mesh_build *m, int *suspect) {
-    const csim_mesh_field_def *d = m->def;
-    const int *t = d->triangles;
-    const uint64_t *key = csimi_sort_edges(m);
-    int i, j, k, count = 3 * d->triangle_count;
-    for (i = 0; i < count; i = j) {
-        const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
-        const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
-        const csim_vec3 xa = csimi_load3(m->x + 3 * (size_t)a), xb = csimi_load3(m->x + 3 * (size_t)b);
-        const int n = csimi_edge_pieces(m, xa, xb);
-        int along = 0;
-        for (j = i; j < count; j++) {
-            const uint32_t o = (uint32_t)(key[j] & 0xffffffffu);
-            const int p = t[o], q = t[o % 3 == 2 ? o - 2 : o + 1];
-            if (csimi_imin(p, q) != csimi_imin(a, b) || csimi_imax(p, q) != csimi_imax(a, b)) break;
-            along += p == a ? 1 : -1;
-        }
-        if (a == b) continue; /* of a triangle without area */
-        m->field->open += j - i == 1;
-        m->field->crowded += j - i > 2;
-        m->field->flipped += j - i == 2 && along != 0;
-        if ((j - i != 2 || along != 0) && *suspect < 0) *suspect = (int)(e / 3);
-        for (k = 1; k < n; k++) csimi_add_sample(m, csim_madd(xa, (csim_real)k / (csim_real)n, csim_sub(xb, xa)));
-    }
-    m->closed = *suspect < 0;
-}
-
-/* Vertices in use, and the insides of large triangles. Uses order. */
-static void csimi_study_faces(csimi_mesh_build *m) {
-    const csim_mesh_field_def *d = m->def;
-    int i, j, k;
-    for (i = 0; i < d->triangle_count; i++) {
-        const int n = csimi_triangle_pieces(m, i);
-        const csim_vec3 a = csimi_mesh_corner(d, i, 0), b = csimi_mesh_corner(d, i, 1), c = csimi_mesh_corner(d, i, 2);
-        for (j = 1; j < n - 1; j++)
-            for (k = 1; k < n - j; k++)
-                csimi_add_sample(m, csim_madd(csim_madd(a, (csim_real)j / (csim_real)n, csim_sub(b, a)),
-                                              (csim_real)k / (csim_real)n, csim_sub(c, a)));
-    }
-    for (i = 0; i < d->vertex_count; i++) m->order[i] = 0;
-    for (i = 0; i < 3 * d->triangle_count; i++) m->order[d->triangles[i]] = 1;
-    for (i = 0; i < d->vertex_count; i++)
-        if (m->order[i]) csimi_add_sample(m, csimi_load3(m->x + 3 * (size_t)i));
-}
-
-/* ---- the winding number */
-
-static double csimi_solid_angle(csim_vec3 a, csim_vec3 b, csim_vec3 c) { /* van Oosterom and Strackee 1983 */
-    const csim_real la = csim_length(a), lb = csim_length(b), lc = csim_length(c);
-    const csim_real det = csim_dot(a, csim_cross(b, c));
-    const csim_real den = la * lb * lc + csim_dot(a, b) * lc + csim_dot(b, c) * la + csim_dot(c, a) * lb;
-    return det == 0 && den == 0 ? 0 : 2 * (double)CSIMI_ATAN2(det, den);
-}
-
-/* Dipoles from the leaves up (Barill, Dickson, Schmidt, Levin and Jacobson 2018, first order). */
-static void csimi_mesh_clusters(csimi_mesh_build *m) {
-    const csimi_surface *s = &m->surface;
-    int i, k, t;
-    for (i = 2 * s->leaves - 1; i > 0; i--) {
-        csimi_cluster *c = m->cluster + i;
-        const float *box = s->box + 6 * (size_t)i;
-        csim_vec3 corner;
-        CSIMI_MEMSET(c, 0, sizeof *c);
-        if (i < s->leaves) {
-            for (k = 0; k < 2; k++) {
-                const csimi_cluster *child = c + i + k;
-                c->area = csim_add(c->area, child->area);
-                c->middle = csim_madd(c->middle, child->weight, child->middle);
-                c->weight += child->weight;
-            }
-        } else {
-            const int first = CSIMI_LEAF_TRIANGLES * (i - s->leaves);
-            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++) {
-                const csim_vec3 p = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]);
-                const csim_vec3 q = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]);
-                const csim_vec3 r = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]);
-                const csim_vec3 area = csim_scale(CSIM_R(0.5), csim_cross(csim_sub(q, p), csim_sub(r, p)));
-                const csim_real weight = csim_length(area);
-                c->area = csim_add(c->area, area);
-                c->middle = csim_madd(c->middle, weight / 3, csim_add(p, csim_add(q, r)));
-                c->weight += weight;
-            }
-        }
-        if (!(c->weight > 0)) continue;
-        c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
-                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
-                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
-        c->radius = csim_length(corner);
-    }
-}
-
-static double csimi_winding(const csimi_mesh_build *m, csim_vec3 p, bool exact) {
-    const csimi_surface *s = &m->surface;
-    double sum = 0;
-    int stack[64], top = 0, t;
-    stack[top++] = 1;
-    while (top > 0) {
-        const int node = stack[--top];
-        const csimi_cluster *c = m->cluster + node;
-        const csim_vec3 d = csim_sub(c->middle, p);
-        const csim_real square = csim_dot(d, d);
-        if (!(c->weight > 0)) continue;
-        if (!exact && square > CSIMI_FAR_AWAY * CSIMI_FAR_AWAY * c->radius * c->radius) {
-            sum += (double)(csim_dot(c->area, d) / (square * CSIMI_SQRT(square)));
-        } else if (node < s->leaves) {
-            stack[top++] = 2 * node + 1;
-            stack[top++] = 2 * node;
-        } else {
-            const int first = CSIMI_LEAF_TRIANGLES * (node - s->leaves);
-            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++)
-                sum += csimi_solid_angle(csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]), p),
-                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]), p),
-                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]), p));
-        }
-    }
-    sum /= 4 * 3.14159265358979323846;
-    if (!exact && sum > 0.5 - CSIMI_UNSURE && sum < 0.5 + CSIMI_UNSURE) return csimi_winding(m, p, true);
-    return sum;
-}
-
-/* ---- the grid */
-
-static csim_vec3 csimi_mesh_node(const csim_field *f, int i, int j, int k) {
-    return csim_v3((csim_real)(f->lower[0] + f->cell * (double)i), (csim_real)(f->lower[1] + f->cell * (double)j),
-                   (csim_real)(f->lower[2] + f->cell * (double)k));
-}
-
-/* Along each row the last node bounds the search, and, where the mesh is closed and both are farther from it than from
-   each other, gives its side. Returns how many nodes are inside less how many are inside out. */
-static int64_t csimi_mesh_distances(csimi_mesh_build *m, float *value) {
-    const csim_field *f = m->field;
-    const csim_real cell = (csim_real)f->cell;
-    int64_t inside = 0;
-    size_t at = 0;
-    int i, j, k;
-    for (k = 0; k < f->n[2]; k++)
-        for (j = 0; j < f->n[1]; j++) {
-            csim_real last = CSIMI_HUGE, before = 0;
-            double winding = 0;
-            for (i = 0; i < f->n[0]; i++, at++) {
-                const csim_vec3 p = csimi_mesh_node(f, i, j, k);
-                csimi_surface_hit hit;
-                if (!csimi_surface_nearest(&m->surface, p, last, NULL, &hit))
-                    csimi_surface_nearest(&m->surface, p, CSIMI_HUGE, NULL, &hit);
-                if (!m->closed || !(i > 0 && before + hit.distance > cell * CSIM_R(1.001)))
-                    winding = csimi_winding(m, p, false);
-                inside += (winding > 0.5) - (winding < -0.5);
-                value[at] = (float)(winding > 0.5 ? -hit.distance : hit.distance);
-                before = hit.distance;
-                last = (before + cell) * CSIM_R(1.01);
-            }
-        }
-    return inside;
-}
-
-/* Adds a cube of side `cell` about x to the moments. */
-static void csimi_add_cube(double share, const double *x, double cell, double *volume, double *first, double *second) {
-    const double v = share * cell * cell * cell;
-    int i, j, k = 0;
-    *volume += v;
-    for (i = 0; i < 3; i++) {
-        first[i] += v * x[i];
-        for (j = i; j < 3; j++) second[k++] += v * (x[i] * x[j] + (i == j ? cell * cell / 12 : 0));
-    }
-}
-
-/* Moments of where the grid's distance is negative: whole cells, and 4 x 4 x 4 parts of those that are cut, as far as
-   the middle of a part is below the surface. */
-static void csimi_grid_moments(const csim_field *f, double *volume, double *first, double *second) {
-    const float *value = csimi_field_value(f);
-    int i, j, k, c, part;
-    for (k = 0; k + 1 < f->n[2]; k++)
-        for (j = 0; j + 1 < f->n[1]; j++)
-            for (i = 0; i + 1 < f->n[0]; i++) {
-                double v[8], x[3];
-                int below = 0;
-                for (c = 0; c < 8; c++) {
-                    v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
-                                             (size_t)f->n[0] +
-                                         (size_t)(i + (c & 1))];
-                    below += v[c] < 0;
-                }
-                if (below == 0) continue;
-                for (part = 0; part < (below == 8 ? 1 : 64); part++) {
-                    const double side = below == 8 ? 1 : 0.25;
-                    double t[3], d = 0, share;
-                    for (c = 0; c < 3; c++) t[c] = below == 8 ? 0.5 : ((part >> 2 * c & 3) + 0.5) / 4;
-                    for (c = 0; c < 8; c++)
-                        d += v[c] * (c & 1 ? t[0] : 1 - t[0]) * (c >> 1 & 1 ? t[1] : 1 - t[1]) *
-                             (c >> 2 ? t[2] : 1 - t[2]);
-                    share = 0.5 - d / (side * f->cell);
-                    share = below == 8 || share > 1 ? 1 : share < 0 ? 0 : share;
-                    x[0] = f->lower[0] + f->cell * (i + t[0]);
-                    x[1] = f->lower[1] + f->cell * (j + t[1]);
-                    x[2] = f->lower[2] + f->cell * (k + t[2]);
-                    csimi_add_cube(share, x, side * f->cell, volume, first, second);
-                }
-            }
-}
-
-/* Of the mesh where it is closed and agrees with the grid (it overlaps itself nowhere), else of the grid. */
-static void csimi_mesh_moments(const csimi_mesh_build *m, csim_field *f) {
-    double volume[2] = {0, 0}, first[2][3] = {{0, 0, 0}, {0, 0, 0}}, second[2][6], difference;
-    int i, j, k, which;
-    for (k = 0; k < 12; k++) second[k / 6][k % 6] = 0;
-    csimi_grid_moments(f, volume, first[0], second[0]);
-    for (i = 0; i < m->surface.count; i++) {
-        double x[9];
-        for (k = 0; k < 9; k++)
-            x[k] = (double)m->x[3 * (size_t)m->face[3 * i + k / 3] + (size_t)(k % 3)] - f->lower[k % 3];
-        csimi_add_tetrahedron(x, x + 3, x + 6, volume + 1, first[1], second[1]);
-    }
-    difference = volume[1] / volume[0] - 1;
-    which = m->closed && difference < 0.1 && difference > -0.1;
-    f->volume = volume[which];
-    for (i = 0, k = 0; i < 3; i++) f->centre[i] = first[which][i] / volume[which];
-    for (i = 0, k = 0; i < 3; i++)
-        for (j = i; j < 3; j++, k++) f->second[k] = second[which][k] - f->centre[i] * f->centre[j] * volume[which];
-    for (i = 0; i < 3 && which == 1; i++) f->centre[i] += f->lower[i];
-}
-
-/* ---- samples */
-
-/* Along a Morton curve, in blocks with a ball around each; how far the grid's surface is off them. */
-static void csimi_write_samples(csimi_mesh_build *m) {
-    csim_field *f = m->field;
-    float *to = (float *)(void *)(f + 1) + csimi_field_values(f), *block;
-    const float *from = m->sample;
-    int i, k, b;
-    csimi_order_points(f->samples, from, m->order, m->key);
-    f->blocks = (f->samples + CSIMI_SAMPLE_BLOCK - 1) / CSIMI_SAMPLE_BLOCK;
-    for (i = 0; i < f->samples; i++) {
-        csim_vec3 x, n;
-        for (k = 0; k < 3; k++) to[3 * i + k] = from[3 * (size_t)m->order[i] + (size_t)k];
-        x = csimi_sample_of(f, i);
-        f->error = (double)csimi_max((csim_real)f->error, csimi_abs(csimi_distance_mesh(f, x, &n)));
-    }
-    block = to + 3 * (size_t)f->samples;
-    for (b = 0; b < f->blocks; b++) {
-        const int first = CSIMI_SAMPLE_BLOCK * b, end = csimi_imin(first + CSIMI_SAMPLE_BLOCK, f->samples);
-        csim_vec3 sum = csim_v3(0, 0, 0);
-        csim_real most = 0;
-        for (i = first; i < end; i++) sum = csim_madd(sum, 1 / (csim_real)(end - first), csimi_sample_of(f, i));
-        for (i = first; i < end; i++) most = csimi_max(most, csim_length(csim_sub(csimi_sample_of(f, i), sum)));
-        block[4 * b] = (float)sum.x;
-        block[4 * b + 1] = (float)sum.y;
-        block[4 * b + 2] = (float)sum.z;
-        block[4 * b + 3] = (float)(most * CSIM_R(1.00001)) + (float)f->cell * 1e-3f;
-    }
-}
-
-/* ---- the doors */
-
-CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
-    static const char fn[] = "csim_mesh_field_bytes";
-    csimi_mesh_build m;
-    csim_field f;
-    csimi_arena arena = csimi_arena_counting();
-    csim_status s = csimi_check_mesh_field(def, fn, error);
-    if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
-    CSIMI_MEMSET(&m, 0, sizeof m);
-    m.def = def;
-    if ((s = csimi_mesh_size(&m, &f, fn, error)) != 0) return s;
-    csimi_mesh_layout(&m, &f, &arena);
-    *bytes = arena.used;
-    return CSIM_OK;
-}
-
-/* Vertices, scaled; the surface in the order of its tree. */
-static void csimi_mesh_surface(csimi_mesh_build *m) {
-    const csim_mesh_field_def *d = m->def;
-    int i, k;
-    for (i = 0; i < 3 * d->vertex_count; i++) m->x[i] = d->scale * d->vertices[i];
-    csimi_surface_order(d->triangle_count, d->triangles, m->x, m->order, m->key);
-    for (i = 0; i < d->triangle_count; i++)
-        for (k = 0; k < 3; k++) m->face[3 * i + k] = d->triangles[3 * m->order[i] + k];
-    m->surface.count = d->triangle_count;
-    m->surface.triangle = m->face;
-    m->surface.x = m->x;
-    csimi_surface_refit(&m->surface);
-    csimi_mesh_clusters(m);
-}
-
-CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
-                                               const csim_field **field, csim_error *error) {
-    static const char fn[] = "csim_create_mesh_field_in";
-    csimi_mesh_build m;
-    csimi_arena arena;
-    csim_field *f = (csim_field *)block;
-    size_t needed = 0;
-    int suspect = -1, k;
-    int64_t inside;
-    csim_status s = csim_mesh_field_bytes(def, &needed, error);
-    if (s) return s;
-    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
-    CSIMI_MEMSET(&m, 0, sizeof m);
-    m.def = def;
-    m.field = f;
-    csimi_mesh_size(&m, f, fn, error);
-    arena = csimi_arena_in(block, bytes);
-    csimi_mesh_layout(&m, f, &arena);
-    f->cell = (double)m.cell;
-    for (k = 0; k < 3; k++) {
-        csim_real low[3], high[3];
-        csimi_store3(low, m.low);
-        csimi_store3(high, m.high);
-        f->low[k] = (double)low[k];
-        f->high[k] = (double)high[k];
-        f->lower[k] = ((double)low[k] + (double)high[k] - f->cell * (double)(f->n[k] - 1)) / 2;
-    }
-    csimi_mesh_surface(&m);
-    csimi_study_edges(&m, &suspect);
-    csimi_study_faces(&m);
-    if (def->strict && suspect >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge", true,
-                          (double)suspect, "strict: every edge in two triangles that run through it both ways");
-    inside = csimi_mesh_distances(&m, (float *)(void *)(f + 1));
-    if (inside <= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", true, (double)inside,
-                          inside < 0 ? "an inside: this mesh is inside out" : "a mesh that encloses something");
-    csimi_mesh_moments(&m, f);
-    csimi_write_samples(&m);
-    csimi_field_seal(f);
-    *field = f;
-    return CSIM_OK;
-}
-
-#undef CSIMI_PAD
-#undef CSIMI_SPLITS
-#undef CSIMI_FAR_AWAY
-#undef CSIMI_UNSURE
-#undef CSIMI_LEAF_TRIANGLES
-#endif
-/* ==== end collide/meshfield.c */
-
 /* ==== begin collide/triangles.c ================================================================================= */
 #if !defined(CONDSIM_NO_FIELDS)
 /* collide/triangles: levels of triangles, exactly as they are given: their bytes, what is beyond an edge or around a
    corner, the nearest point, what lies in a box. Behind the header: corners, normals, boxes of the tree, triangles in
    the order of the tree, the edge on the other side of each edge, names. */
-
 
 /* ---- bytes */
 
@@ -17051,13 +16016,14 @@ CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
     const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
-    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
+    const int leaves = csimi_surface_leaves(f->n[1]);
+    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_imax(4, 2 * leaves));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
     t.surface.box = (float *)(uintptr_t)box;
-    t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
+    t.surface.leaves = leaves;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
     t.name = face + 6 * count;
@@ -17304,291 +16270,6 @@ CSIMI_FN csimi_under csimi_triangles_under(const csim_field *f, csim_vec3 lower,
 }
 #endif
 /* ==== end collide/triangles.c */
-
-/* ==== begin collide/trianglefield.c ============================================================================= */
-#if !defined(CONDSIM_NO_FIELDS)
-/* collide/trianglefield: making a level of triangles: checks, corners in one place made one, the order of the tree,
-   neighbours, and what is flat. Corners in one place are one corner, so that the lists of any modeller do. */
-
-CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
-    csim_triangle_field_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.scale = 1;
-    d.depth = CSIM_R(0.1);
-    d.guard = CSIMI_FIELD_GUARD;
-    return d;
-}
-
-typedef struct csimi_triangles_build {
-    const csim_triangle_field_def *def;
-    csim_field *field;
-    csim_real *x;
-    int *face, *beyond, *name, *order, *weld;
-    uint64_t *key, *other; /* [max(3 triangles, vertices)] in one piece */
-    csimi_surface surface;
-} csimi_triangles_build;
-
-static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
-    csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
-    if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_triangle_field_def()");
-    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
-                                        error)) != CSIM_OK)
-        return status;
-    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
-    if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
-    return CSIM_OK;
-}
-
-/* The field with its sizes, then room to work in. */
-static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena) {
-    const size_t triangles = (size_t)b->def->triangle_count, vertices = (size_t)b->def->vertex_count;
-    csim_field sizes;
-    char *block;
-    CSIMI_MEMSET(&sizes, 0, sizeof sizes);
-    sizes.n[0] = b->def->vertex_count;
-    sizes.n[1] = b->def->triangle_count;
-    block = CSIMI_PUSH(arena, char, csimi_triangles_used(&sizes) + 8);
-    b->key = CSIMI_PUSH(arena, uint64_t, 2 * (3 * triangles > vertices ? 3 * triangles : vertices));
-    b->order = CSIMI_PUSH(arena, int, triangles);
-    b->weld = CSIMI_PUSH(arena, int, vertices);
-    if (!block) return;
-    b->field = (csim_field *)(void *)block;
-    CSIMI_MEMSET(b->field, 0, sizeof *b->field);
-    b->field->n[0] = sizes.n[0];
-    b->field->n[1] = sizes.n[1];
-    b->field->n[2] = CSIMI_FIELD_TRIANGLES;
-    b->x = (csim_real *)(void *)(b->field + 1);
-    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
-    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
-    b->beyond = b->face + 3 * triangles;
-    b->name = b->face + 6 * triangles;
-    b->surface.count = sizes.n[1];
-    b->surface.triangle = b->face;
-    b->surface.x = b->x;
-}
-
-/* Sorts keys whose upper halves are hashes. */
-static const uint64_t *csimi_triangles_sort(csimi_triangles_build *b, int count) {
-    uint64_t *key = b->key, *other = b->key + count;
-    csimi_radix_sort(count, &key, &other);
-    return key;
-}
-
-static bool csimi_same_place(const csim_real *a, const csim_real *b) {
-    const csim_vec3 d = csim_sub(csimi_load3(a), csimi_load3(b));
-    return !(csim_dot(d, d) > 0) && !(csimi_abs(d.x) + csimi_abs(d.y) + csimi_abs(d.z) > 0);
-}
-
-/* The first vertex in the same place, for each. */
-static void csimi_triangles_weld(csimi_triangles_build *b) {
-    const int count = b->def->vertex_count;
-    const uint64_t *key;
-    int i, j, k;
-    for (i = 0; i < count; i++) {
-        csim_real x[3];
-        for (k = 0; k < 3; k++) x[k] = b->x[3 * (size_t)i + (size_t)k] + 0; /* -0 is 0 */
-        b->key[i] = (csimi_fnv(CSIMI_FNV_START, x, sizeof x) & 0xffffffff00000000ull) | (uint32_t)i;
-        b->weld[i] = i;
-    }
-    key = csimi_triangles_sort(b, count);
-    for (i = 0; i < count; i = j) {
-        const uint64_t hash = key[i] >> 32;
-        int distinct = i;
-        for (j = i + 1; j < count && key[j] >> 32 == hash; j++) {
-            const int own = (int)(key[j] & 0xffffffffu);
-            for (k = i; k <= distinct && b->weld[own] == own; k++) {
-                const int first = (int)(key[k] & 0xffffffffu);
-                if (b->weld[first] == first && csimi_same_place(b->x + 3 * (size_t)first, b->x + 3 * (size_t)own))
-                    b->weld[own] = first;
-            }
-            if (b->weld[own] == own) distinct = j;
-        }
-    }
-}
-
-static uint64_t csimi_seam_hash(uint64_t low, uint64_t high) {
-    uint64_t h = (low << 32 | high) * 0x9e3779b97f4a7c15ull;
-    h ^= h >> 29;
-    return (h * 0xbf58476d1ce4e5b9ull) & 0xffffffff00000000ull;
-}
-
-static void csimi_seam_ends(const csimi_triangles_build *b, int edge, int *low, int *high) {
-    const int u = b->face[edge], v = b->face[edge % 3 == 2 ? edge - 2 : edge + 1];
-    *low = csimi_imin(u, v);
-    *high = csimi_imax(u, v);
-}
-
-/* The edges of a run of equal hashes that have the ends of edge key[i]: paired where they are two. */
-static void csimi_triangles_pair(csimi_triangles_build *b, const uint64_t *key, int i, int end) {
-    const int own = (int)(key[i] & 0xffffffffu);
-    int low, high, last = own, found = 1, j;
-    if (b->beyond[own] != CSIMI_TRIANGLES_NO_EDGE) return;
-    csimi_seam_ends(b, own, &low, &high);
-    for (j = i + 1; j < end; j++) {
-        const int other = (int)(key[j] & 0xffffffffu);
-        int u, v;
-        csimi_seam_ends(b, other, &u, &v);
-        if (u != low || v != high) continue;
-        found++;
-        b->beyond[other] = found == 2 ? own : CSIMI_TRIANGLES_CROWD;
-        if (found == 2) last = other;
-    }
-    b->beyond[own] = found == 1 ? CSIMI_TRIANGLES_NO_EDGE : found == 2 ? last : CSIMI_TRIANGLES_CROWD;
-    if (found > 2) b->beyond[last] = CSIMI_TRIANGLES_CROWD;
-    b->field->open += found == 1;
-    b->field->crowded += found > 2;
-    b->field->flipped += found == 2 && b->face[own] == b->face[last];
-}
-
-static void csimi_triangles_join(csimi_triangles_build *b) {
-    const int count = 3 * b->def->triangle_count;
-    const uint64_t *key;
-    int i, j, k;
-    for (i = 0; i < count; i++) {
-        int low, high;
-        csimi_seam_ends(b, i, &low, &high);
-        b->key[i] = csimi_seam_hash((uint64_t)low, (uint64_t)high) | (uint32_t)i;
-        b->beyond[i] = CSIMI_TRIANGLES_NO_EDGE;
-    }
-    key = csimi_triangles_sort(b, count);
-    for (i = 0; i < count; i = j) {
-        for (j = i + 1; j < count && key[j] >> 32 == key[i] >> 32; j++) {
-        }
-        for (k = i; k < j; k++) csimi_triangles_pair(b, key, k, j);
-    }
-}
-
-/* Whether all edges that go round from an edge at a corner are flat. */
-static bool csimi_ring_flat(const csimi_triangles *t, int place, int k) {
-    const int *face = t->surface.triangle, v = face[3 * (size_t)place + (size_t)k];
-    int edge = 3 * place + k, steps;
-    for (steps = 0; steps < CSIMI_TRIANGLES_RING; steps++) {
-        const int other = t->beyond[edge];
-        int at;
-        if (other < 0 || !(t->name[edge / 3] >> (24 + edge % 3) & 1)) return false;
-        at = face[other] == v ? other % 3 : (other % 3 + 1) % 3;
-        edge = other - other % 3 + (at == other % 3 ? (at + 2) % 3 : at);
-        if (other / 3 == place) return true;
-    }
-    return false;
-}
-
-/* Normals; marks edges between triangles of one plane, to the rounding of float corners, and corners among them. */
-static void csimi_triangles_flatten(csimi_triangles_build *b) {
-    const csimi_triangles t = csimi_triangles_of(b->field);
-    csim_real *normal = b->x + 3 * (size_t)b->def->vertex_count;
-    int i, k;
-    for (i = 0; i < t.surface.count; i++) {
-        const csim_vec3 n = csimi_triangle_normal(&t.surface, i);
-        csimi_store3(normal + 3 * (size_t)i, n);
-        for (k = 0; k < 3; k++)
-            if (csimi_triangle_fold(&t, 3 * i + k, n) == CSIMI_FOLD_FLAT) b->name[i] |= 1 << (24 + k);
-    }
-    for (i = 0; i < 3 * t.surface.count; i++)
-        if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
-}
-
-/* Vertices in the order in which triangles of the tree name them: those of a leaf lie beside each other. */
-static void csimi_triangles_number(csimi_triangles_build *b) {
-    const csim_triangle_field_def *d = b->def;
-    int *number = b->weld, next = 0, i, k;
-    for (i = 0; i < d->vertex_count; i++) number[i] = -1;
-    for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
-        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
-        if (number[vertex] < 0) {
-            number[vertex] = next;
-            for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
-            next++;
-        }
-        if (i < 3 * d->triangle_count) b->face[i] = number[vertex];
-    }
-}
-
-/* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
-static int csimi_triangles_set(csimi_triangles_build *b) {
-    const csim_triangle_field_def *d = b->def;
-    csim_real largest = 0;
-    int i, k;
-    for (i = 0; i < 3 * d->vertex_count; i++) {
-        b->x[i] = d->scale * d->vertices[i];
-        largest = csimi_max(largest, csimi_abs(b->x[i]));
-    }
-    b->field->error = (double)(CSIM_R(1.2e-7) * largest);
-    csimi_triangles_weld(b);
-    csimi_surface_split(d->triangle_count, d->triangles, b->x, b->order, b->key);
-    for (i = 0; i < d->triangle_count; i++) {
-        csim_vec3 e[3];
-        csim_real longest = 0;
-        b->name[i] = b->order[i];
-        for (k = 0; k < 3; k++) b->face[3 * i + k] = b->weld[d->triangles[3 * b->order[i] + k]];
-        for (k = 0; k < 3; k++) {
-            e[k] = csim_sub(csimi_load3(b->x + 3 * (size_t)b->face[3 * i + (k + 1) % 3]),
-                            csimi_load3(b->x + 3 * (size_t)b->face[3 * i + k]));
-            longest = csimi_max(longest, csim_dot(e[k], e[k]));
-            b->field->cell += (double)csim_length(e[k]) / (3 * (double)d->triangle_count);
-        }
-        if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
-            return b->order[i];
-    }
-    csimi_triangles_number(b);
-    csimi_surface_refit(&b->surface);
-    csimi_triangles_join(b);
-    csimi_triangles_flatten(b);
-    return -1;
-}
-
-CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
-    static const char fn[] = "csim_triangle_field_bytes";
-    csimi_triangles_build b;
-    csimi_arena arena = csimi_arena_counting();
-    csim_status s = csimi_check_triangles(def, fn, error);
-    if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
-    CSIMI_MEMSET(&b, 0, sizeof b);
-    b.def = def;
-    csimi_triangles_layout(&b, &arena);
-    if (arena.overflow)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)def->triangle_count,
-                          "what memory can hold");
-    *bytes = arena.used;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes,
-                                                   const csim_field **field, csim_error *error) {
-    static const char fn[] = "csim_create_triangle_field_in";
-    csimi_triangles_build b;
-    csimi_arena arena;
-    size_t needed = 0;
-    int k, flat;
-    csim_status s = csim_triangle_field_bytes(def, &needed, error);
-    if (s) return s;
-    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
-    CSIMI_MEMSET(&b, 0, sizeof b);
-    b.def = def;
-    arena = csimi_arena_in(block, bytes);
-    csimi_triangles_layout(&b, &arena);
-    b.field->lower[0] = def->two_sided ? 1 : 0;
-    b.field->lower[1] = (double)def->depth;
-    b.field->samples = (int32_t)sizeof(csim_real);
-    flat = csimi_triangles_set(&b);
-    if (flat >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
-                          "three corners that are not in one line");
-    for (k = 0; k < 3; k++) {
-        b.field->low[k] = (double)b.surface.box[6 + k];
-        b.field->high[k] = (double)b.surface.box[9 + k];
-    }
-    csimi_field_seal(b.field);
-    *field = b.field;
-    return CSIM_OK;
-}
-#endif
-/* ==== end collide/trianglefield.c */
 
 /* ==== begin collide/facet.c ===================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -19844,6 +18525,1387 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
                             touches, capacity);
 }
 /* ==== end collide/collide.c */
+CSIMI_COLD
+/* ==== begin collide/hull.c ====================================================================================== */
+#if !defined(CONDSIM_NO_HULLS) || !defined(CONDSIM_NO_FIELDS)
+/* collide/hull: convex hulls of points, and their mass moments.
+
+   The combinatorics are exact: points are put on a grid of 2^20 steps along their principal axes, where the orientation
+   of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
+   neighbours then grow together into polygons, and the corners get back their true coordinates. */
+
+#define CSIMI_GRID 1048575 /* 2^20 - 1 */
+#define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
+#define CSIMI_NONE 255
+
+/* A closed surface of triangles, counter-clockwise from outside. */
+typedef struct csimi_hull_mesh {
+    int count, triangle_count;
+    double weld[3];    /* along each axis, grid steps: CSIMI_WELD and the rounding of the coordinates */
+    csim_vec3 axis[3]; /* principal axes, each divided by the extent along it: turn normals of the grid back */
+    int32_t grid[3 * CSIM_HULL_MAX_VERTICES];
+    unsigned char triangle[3 * CSIM_HULL_MAX_FACES];
+} csimi_hull_mesh;
+
+/* ---- the grid */
+
+/* Middle of the points, the largest coordinate about it, and the principal axes as columns of V. */
+static void csimi_hull_axes(const csim_vec3 *points, int count, csim_vec3 *middle, csim_real *size, csim_real *V) {
+    csim_real C[9], values[3], x[3];
+    csim_vec3 sum = csim_v3(0, 0, 0);
+    int i, k;
+    for (i = 0; i < count; ++i) sum = csim_madd(sum, CSIM_R(1) / (csim_real)count, points[i]);
+    *middle = sum;
+    *size = 0;
+    for (i = 0; i < count; ++i) {
+        csimi_store3(x, csim_sub(points[i], sum));
+        for (k = 0; k < 3; ++k) *size = csimi_max(*size, csimi_abs(x[k]));
+    }
+    for (k = 0; k < 9; ++k) C[k] = 0;
+    for (i = 0; i < count; ++i) {
+        csimi_store3(x, csim_scale(*size > 0 ? 1 / *size : 0, csim_sub(points[i], sum)));
+        for (k = 0; k < 9; ++k) C[k] += x[k / 3] * x[k % 3];
+    }
+    csimi_eigen_sym3(C, values, V);
+}
+
+/* Where the grid lies: a coordinate is dot(axis, x - middle) between low and low + extent. */
+typedef struct csimi_hull_grid {
+    csim_vec3 middle, axis[3];
+    csim_real low[3], extent[3];
+} csimi_hull_grid;
+
+/* False when the points are flat: their least extent is below 1e-6 of the largest, or mostly rounding. */
+static CSIMI_NOINLINE bool csimi_hull_lay(const csim_vec3 *points, int count, csimi_hull_mesh *m, csimi_hull_grid *g) {
+    csim_real V[9], size;
+    int i, k;
+    csimi_hull_axes(points, count, &g->middle, &size, V);
+    if (!(size > CSIMI_TINY)) return false;
+    for (k = 0; k < 3; ++k) {
+        csim_real low = CSIMI_HUGE, high = -CSIMI_HUGE, rounding;
+        g->axis[k] = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
+        for (i = 0; i < count; ++i) {
+            csim_real x = csim_dot(g->axis[k], csim_sub(points[i], g->middle));
+            low = csimi_min(low, x);
+            high = csimi_max(high, x);
+        }
+        if (!(high - low > CSIM_R(1e-6))) return false; /* the largest extent is some 1 to 4 */
+        rounding = 8 * CSIMI_EPS * (1 + csim_length(g->middle) / size);
+        m->weld[k] = CSIMI_WELD + (double)(rounding / (high - low)) * CSIMI_GRID;
+        if (m->weld[k] > CSIMI_GRID / 16) return false;
+        m->axis[k] = csim_scale(1 / (high - low), csim_v3(V[k], V[3 + k], V[6 + k]));
+        g->low[k] = low;
+        g->extent[k] = high - low;
+    }
+    return true;
+}
+
+static void csimi_hull_put(csimi_hull_mesh *m, const csimi_hull_grid *g, int corner, csim_vec3 p) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        double x = (double)((csim_dot(g->axis[k], csim_sub(p, g->middle)) - g->low[k]) / g->extent[k]);
+        m->grid[3 * corner + k] = (int32_t)(x * CSIMI_GRID + 0.5);
+    }
+}
+
+static bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
+    csimi_hull_grid g;
+    int i;
+    m->count = count;
+    if (!csimi_hull_lay(points, count, m, &g)) return false;
+    for (i = 0; i < count; ++i) csimi_hull_put(m, &g, i, points[i]);
+    return true;
+}
+
+/* (b - a) x (c - a): each component is below 2^41. */
+static void csimi_grid_normal(const csimi_hull_mesh *m, int a, int b, int c, int64_t *n) {
+    const int32_t *p = m->grid + 3 * a, *q = m->grid + 3 * b, *r = m->grid + 3 * c;
+    int64_t d[3], e[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        d[k] = q[k] - p[k];
+        e[k] = r[k] - p[k];
+    }
+    for (k = 0; k < 3; ++k) n[k] = d[(k + 1) % 3] * e[(k + 2) % 3] - d[(k + 2) % 3] * e[(k + 1) % 3];
+}
+
+/* Positive when d is on the side of abc from which abc is counter-clockwise; exact: below 3 2^61. */
+static int64_t csimi_grid_above(const csimi_hull_mesh *m, const int64_t *n, int a, int d) {
+    const int32_t *p = m->grid + 3 * a, *q = m->grid + 3 * d;
+    return n[0] * (q[0] - p[0]) + n[1] * (q[1] - p[1]) + n[2] * (q[2] - p[2]);
+}
+
+static double csimi_grid_length(const int64_t *n) {
+    double x = (double)n[0], y = (double)n[1], z = (double)n[2];
+    return (double)CSIMI_SQRT((csim_real)(x * x + y * y + z * z));
+}
+
+/* ---- the hull of triangles */
+
+/* How far point i is from the first count corners: from a point, a line or a plane. */
+static double csimi_grid_away(const csimi_hull_mesh *m, const int *corner, int count, int i) {
+    int64_t n[3];
+    double away;
+    int k;
+    if (count == 1) {
+        for (k = 0; k < 3; ++k) n[k] = m->grid[3 * i + k] - m->grid[3 * corner[0] + k];
+        return csimi_grid_length(n);
+    }
+    csimi_grid_normal(m, corner[0], corner[1], count == 2 ? i : corner[2], n);
+    if (count == 2) return csimi_grid_length(n);
+    away = (double)csimi_grid_above(m, n, corner[0], i);
+    return away < 0 ? -away : away;
+}
+
+/* The faces of a tetrahedron; false when it is flat. */
+static bool csimi_hull_first(csimi_hull_mesh *m, int *corner) {
+    static const unsigned char face[12] = {0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2};
+    int64_t n[3], height;
+    int i;
+    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
+    height = csimi_grid_above(m, n, corner[0], corner[3]);
+    if (height > 0) { /* the fourth must lie below the first face */
+        i = corner[1];
+        corner[1] = corner[2];
+        corner[2] = i;
+    }
+    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
+    m->triangle_count = 4;
+    return height != 0;
+}
+
+/* A tetrahedron of points far apart; false when there is none. */
+static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
+    int step, i;
+    corner[0] = 0;
+    for (i = 1; i < m->count; ++i)
+        if (m->grid[3 * i] < m->grid[3 * corner[0]]) corner[0] = i;
+    for (step = 1; step < 4; ++step) {
+        double most = 0;
+        for (corner[step] = 0, i = 0; i < m->count; ++i) {
+            double away = csimi_grid_away(m, corner, step, i);
+            if (away <= most) continue;
+            most = away;
+            corner[step] = i;
+        }
+    }
+    return csimi_hull_first(m, corner);
+}
+
+/* True when one of the triangles of the list has the directed edge a b. */
+static bool csimi_has_edge(const unsigned char *triangle, int count, int a, int b) {
+    int i;
+    for (i = 0; i < count; ++i) {
+        const unsigned char *t = triangle + 3 * i;
+        if ((t[0] == a && t[1] == b) || (t[1] == a && t[2] == b) || (t[2] == a && t[0] == b)) return true;
+    }
+    return false;
+}
+
+/* Takes away the triangles that point p sees and joins p to the rim they leave. p sees a triangle when it is strictly
+   above it: then the rim is one loop and no new triangle is degenerate, coplanar points included. */
+static void csimi_hull_insert(csimi_hull_mesh *m, int p) {
+    unsigned char seen[3 * CSIM_HULL_MAX_FACES];
+    int i, k, count = 0, kept = 0;
+    for (i = 0; i < m->triangle_count; ++i) {
+        const unsigned char *t = m->triangle + 3 * i;
+        int64_t n[3];
+        bool visible;
+        csimi_grid_normal(m, t[0], t[1], t[2], n);
+        visible = csimi_grid_above(m, n, t[0], p) > 0;
+        for (k = 0; k < 3; ++k)
+            if (visible)
+                seen[3 * count + k] = t[k];
+            else
+                m->triangle[3 * kept + k] = t[k];
+        count += visible;
+        kept += !visible;
+    }
+    for (i = 0; i < 3 * count; ++i) {
+        int a = seen[i], b = seen[i % 3 == 2 ? i - 2 : i + 1];
+        if (csimi_has_edge(seen, count, b, a)) continue;
+        CONDSIM_ASSERT(kept < CSIM_HULL_MAX_FACES);
+        m->triangle[3 * kept] = (unsigned char)a;
+        m->triangle[3 * kept + 1] = (unsigned char)b;
+        m->triangle[3 * kept + 2] = (unsigned char)p;
+        ++kept;
+    }
+    m->triangle_count = kept;
+}
+
+/* True when point p is one of the corners on the list, within the weld. */
+static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *list, int count, int p) {
+    int i, k;
+    for (i = 0; i < count; ++i) {
+        const int32_t *a = m->grid + 3 * list[i], *b = m->grid + 3 * p;
+        for (k = 0; k < 3; ++k) {
+            double d = a[k] - b[k];
+            if (d > m->weld[k] || -d > m->weld[k]) break;
+        }
+        if (k == 3) return true;
+    }
+    return false;
+}
+
+static csim_status csimi_hull_flat(const char *function, csim_error *error) {
+    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
+                      "points that are not all in one plane (1e-6 of their extent)");
+}
+
+static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, const csim_vec3 *points, int count,
+                                                         csimi_hull_mesh *m, csim_error *error) {
+    unsigned char used[CSIM_HULL_MAX_VERTICES];
+    int corner[4], i, n = 4;
+    CONDSIM_ASSERT(count >= 4 && count <= CSIM_HULL_MAX_VERTICES);
+    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner)) return csimi_hull_flat(function, error);
+    for (i = 0; i < 4; ++i) used[i] = (unsigned char)corner[i];
+    for (i = 0; i < count; ++i) {
+        if (csimi_hull_welded(m, used, n, i)) continue; /* the four, too */
+        csimi_hull_insert(m, i);
+        used[n++] = (unsigned char)i;
+    }
+    return CSIM_OK;
+}
+
+/* ---- clouds of more points than a hull has corners */
+
+/* The point that is farthest outside a triangle of the hull so far, -1: none is, beyond the weld. The score adds a
+   little of the distance from the middle, squared: of points that tie in a plane it takes a corner of their outline. */
+static int csimi_hull_farthest(const csimi_hull_mesh *m, const csimi_hull_grid *g, const csim_vec3 *points, int count,
+                               const csim_vec3 *chosen) {
+    csim_real most = 0;
+    int t, i, k, best = -1;
+    for (t = 0; t < m->triangle_count; ++t) {
+        const unsigned char *c = m->triangle + 3 * t;
+        csim_vec3 up = csim_v3(0, 0, 0);
+        int64_t n[3];
+        double length;
+        csimi_grid_normal(m, c[0], c[1], c[2], n);
+        length = csimi_grid_length(n);
+        for (k = 0; k < 3; ++k)
+            up = csim_madd(up, (csim_real)((double)n[k] / length * CSIMI_GRID) / g->extent[k], g->axis[k]);
+        for (i = 0; i < count; ++i) {
+            const csim_vec3 r = csim_sub(points[i], g->middle);
+            const csim_real height = csim_dot(up, csim_sub(points[i], chosen[c[0]]));
+            csim_real score = height, x;
+            if (!(height > CSIMI_WELD)) continue;
+            for (k = 0; k < 3; ++k) {
+                x = csim_dot(g->axis[k], r) / g->extent[k];
+                score += x * x;
+            }
+            if (score <= most) continue;
+            most = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Corners of the hull of a cloud, the one farthest outside next, until nothing is outside or there are 64. How many;
+   0: the cloud is flat. */
+static CSIMI_NOINLINE int csimi_hull_choose(const csim_vec3 *points, int count, csim_vec3 *chosen) {
+    csimi_hull_mesh m;
+    csimi_hull_grid g;
+    int corner[4] = {0, 1, 2, 3}, k, i;
+    if (!csimi_hull_lay(points, count, &m, &g)) return 0;
+    for (k = 0; k < 4; ++k) {
+        double most = -1;
+        int best = 0;
+        for (i = 0; i < count; ++i) {
+            double away;
+            csimi_hull_put(&m, &g, k, points[i]);
+            away = k ? csimi_grid_away(&m, corner, k, k) : CSIMI_GRID - (double)m.grid[0];
+            if (away <= most) continue;
+            most = away;
+            best = i;
+        }
+        csimi_hull_put(&m, &g, k, chosen[k] = points[best]);
+    }
+    if (!csimi_hull_first(&m, corner)) return 0;
+    for (; k < CSIM_HULL_MAX_VERTICES; ++k) {
+        i = csimi_hull_farthest(&m, &g, points, count, chosen);
+        if (i < 0) break;
+        csimi_hull_put(&m, &g, k, chosen[k] = points[i]);
+        csimi_hull_insert(&m, k);
+    }
+    return k;
+}
+
+/* ---- polygons */
+
+/* Which polygon each triangle belongs to, and how many polygons meet at each corner. */
+typedef struct csimi_hull_faces {
+    int face_count;
+    unsigned char face[CSIM_HULL_MAX_FACES];
+    unsigned char seed[CSIM_HULL_MAX_FACES]; /* the triangle each polygon grew from */
+    unsigned char valence[CSIM_HULL_MAX_VERTICES];
+    unsigned char next[CSIM_HULL_MAX_VERTICES]; /* along the outline at hand */
+} csimi_hull_faces;
+
+/* True when triangle t turns the same way as the seed and its corners lie in the seed's plane within half the weld. */
+static bool csimi_is_flat(const csimi_hull_mesh *m, const int64_t *n, int seed, int t, bool exact) {
+    const unsigned char *corner = m->triangle + 3 * t;
+    int64_t own[3];
+    double slack = 0, along = 0;
+    int k;
+    csimi_grid_normal(m, corner[0], corner[1], corner[2], own);
+    for (k = 0; k < 3; ++k) {
+        double a = (double)n[k];
+        along += a * (double)own[k];
+        slack += (a < 0 ? -a : a) * m->weld[k] / 2;
+    }
+    if (exact) slack = 0;
+    if (!(along > 0)) return false;
+    for (k = 0; k < 3; ++k) {
+        double away = (double)csimi_grid_above(m, n, m->triangle[3 * seed], corner[k]);
+        if (away > slack || -away > slack) return false;
+    }
+    return true;
+}
+
+/* The largest triangle left over starts a polygon, which takes in neighbours as long as they lie in its plane. */
+static void csimi_grow_face(const csimi_hull_mesh *m, csimi_hull_faces *f, int seed, bool exact) {
+    const unsigned char *corner = m->triangle + 3 * seed;
+    unsigned char list[3 * CSIM_HULL_MAX_FACES];
+    int64_t n[3];
+    int t, k, count = 1;
+    bool grown = true;
+    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
+    f->face[seed] = (unsigned char)f->face_count;
+    f->seed[f->face_count] = (unsigned char)seed;
+    CSIMI_MEMCPY(list, corner, 3);
+    while (grown) {
+        grown = false;
+        for (t = 0; t < m->triangle_count; ++t) {
+            corner = m->triangle + 3 * t;
+            if (f->face[t] != CSIMI_NONE || !csimi_is_flat(m, n, seed, t, exact)) continue;
+            for (k = 0; k < 3; ++k)
+                if (csimi_has_edge(list, count, corner[(k + 1) % 3], corner[k])) break;
+            if (k == 3) continue;
+            f->face[t] = (unsigned char)f->face_count;
+            CSIMI_MEMCPY(list + 3 * count, corner, 3);
+            ++count;
+            grown = true;
+        }
+    }
+    ++f->face_count;
+}
+
+static CSIMI_NOINLINE void csimi_group_faces(const csimi_hull_mesh *m, csimi_hull_faces *f, bool exact) {
+    int t;
+    f->face_count = 0;
+    CSIMI_MEMSET(f->face, CSIMI_NONE, sizeof f->face);
+    for (;;) {
+        double most = -1;
+        int seed = -1;
+        for (t = 0; t < m->triangle_count; ++t) {
+            const unsigned char *c = m->triangle + 3 * t;
+            int64_t n[3];
+            double area;
+            if (f->face[t] != CSIMI_NONE) continue;
+            csimi_grid_normal(m, c[0], c[1], c[2], n);
+            area = csimi_grid_length(n);
+            if (area <= most) continue;
+            most = area;
+            seed = t;
+        }
+        if (seed < 0) return;
+        csimi_grow_face(m, f, seed, exact);
+    }
+}
+
+/* Fills next with the outline of a polygon and returns a corner of it; -1 when it is no single loop. */
+static int csimi_outline(const csimi_hull_mesh *m, csimi_hull_faces *f, int face) {
+    int t, u, k, count = 0, first = -1, at;
+    CSIMI_MEMSET(f->next, CSIMI_NONE, sizeof f->next);
+    for (t = 0; t < m->triangle_count; ++t)
+        for (k = 0; k < 3 && f->face[t] == face; ++k) {
+            int a = m->triangle[3 * t + k], b = m->triangle[3 * t + (k + 1) % 3];
+            for (u = 0; u < m->triangle_count; ++u)
+                if (f->face[u] == face && csimi_has_edge(m->triangle + 3 * u, 1, b, a)) break;
+            if (u < m->triangle_count) continue;
+            if (f->next[a] != CSIMI_NONE) return -1; /* touches itself */
+            f->next[a] = (unsigned char)b;
+            first = a;
+            ++count;
+        }
+    if (first < 0) return -1;
+    for (at = f->next[first]; at != first && count > 0; --count) at = f->next[at];
+    return count == 1 ? first : -1;
+}
+
+/* Writes the outlines without the corners where only two polygons meet, numbered as in points. */
+static bool csimi_write_faces(const csimi_hull_mesh *m, csimi_hull_faces *f, csim_hull_data *hull) {
+    int face, at, first, count = 0;
+    CSIMI_MEMSET(f->valence, 0, sizeof f->valence);
+    for (face = 0; face < f->face_count; ++face) {
+        if ((first = at = csimi_outline(m, f, face)) < 0) return false;
+        do {
+            ++f->valence[at];
+            at = f->next[at];
+        } while (at != first);
+    }
+    for (face = 0; face < f->face_count; ++face) {
+        first = at = csimi_outline(m, f, face);
+        hull->face_start[face] = (short)count;
+        do {
+            if (f->valence[at] > 2) hull->face_vertex[count++] = (unsigned char)at;
+            at = f->next[at];
+        } while (at != first);
+        if (count < hull->face_start[face] + 3) return false;
+    }
+    hull->face_start[face] = (short)count;
+    hull->face_count = face;
+    return true;
+}
+
+/* The corners in use, renumbered in the order of points. */
+static void csimi_write_vertices(const csim_vec3 *points, csimi_hull_faces *f, int count, csim_hull_data *hull) {
+    int i, n = 0;
+    for (i = 0; i < count; ++i) {
+        if (f->valence[i] <= 2) continue;
+        csimi_store3(hull->vertex + 3 * n, points[i]);
+        f->next[i] = (unsigned char)n++;
+    }
+    hull->vertex_count = n;
+    for (i = 0; i < hull->face_start[hull->face_count]; ++i) hull->face_vertex[i] = f->next[hull->face_vertex[i]];
+}
+
+/* Every edge once, from its first vertex to its second in its first face; false when the surface is not closed. */
+static CSIMI_NOINLINE bool csimi_write_edges(csim_hull_data *hull) {
+    int face, other, i, k, n = 0, sides = hull->face_start[hull->face_count];
+    for (face = 0; face < hull->face_count; ++face) {
+        int start = hull->face_start[face], end = hull->face_start[face + 1];
+        for (i = start; i < end; ++i) {
+            int a = hull->face_vertex[i], b = hull->face_vertex[i + 1 < end ? i + 1 : start], found = 0;
+            for (other = face + 1; other < hull->face_count; ++other) {
+                int from = hull->face_start[other], to = hull->face_start[other + 1];
+                for (k = from; k < to; ++k) {
+                    if (hull->face_vertex[k] != b || hull->face_vertex[k + 1 < to ? k + 1 : from] != a) continue;
+                    if (++found > 1 || n >= CSIM_HULL_MAX_EDGES) return false;
+                    hull->edge_vertex[2 * n] = (unsigned char)a;
+                    hull->edge_vertex[2 * n + 1] = (unsigned char)b;
+                    hull->edge_face[2 * n] = (unsigned char)face;
+                    hull->edge_face[2 * n + 1] = (unsigned char)other;
+                    ++n;
+                }
+            }
+        }
+    }
+    hull->edge_count = n;
+    return 2 * n == sides && hull->vertex_count + hull->face_count == n + 2;
+}
+
+/* Newell's normal: twice the area. */
+static csim_vec3 csimi_polygon_normal(const csim_hull_data *hull, int face) {
+    int start = hull->face_start[face], end = hull->face_start[face + 1], i;
+    csim_vec3 origin = csimi_load3(hull->vertex + 3 * hull->face_vertex[start]), n = csim_v3(0, 0, 0);
+    for (i = start + 1; i + 1 < end; ++i) {
+        csim_vec3 p = csim_sub(csimi_load3(hull->vertex + 3 * hull->face_vertex[i]), origin);
+        csim_vec3 q = csim_sub(csimi_load3(hull->vertex + 3 * hull->face_vertex[i + 1]), origin);
+        n = csim_add(n, csim_cross(p, q));
+    }
+    return csim_normalize(n);
+}
+
+/* The plane with normal n that touches the hull from outside; how far below it the lowest corner of the face is. */
+static csim_real csimi_face_sag(const csim_hull_data *hull, int face, csim_vec3 n, csim_real *offset) {
+    csim_real lowest = CSIMI_HUGE;
+    int i;
+    *offset = -CSIMI_HUGE;
+    for (i = 0; i < hull->vertex_count; ++i)
+        *offset = csimi_max(*offset, csim_dot(n, csimi_load3(hull->vertex + 3 * i)));
+    for (i = hull->face_start[face]; i < hull->face_start[face + 1]; ++i)
+        lowest = csimi_min(lowest, csim_dot(n, csimi_load3(hull->vertex + 3 * hull->face_vertex[i])));
+    return *offset - lowest;
+}
+
+/* The planes hold every vertex. The polygon's own normal is exact where the polygon is large; a sliver of a few grid
+   steps takes that of its first triangle on the grid, which no vertex is above by more than half a step. */
+static CSIMI_NOINLINE void csimi_write_planes(const csimi_hull_mesh *m, const csimi_hull_faces *f,
+                                              csim_hull_data *hull) {
+    int face, k;
+    for (face = 0; face < hull->face_count; ++face) {
+        const unsigned char *t = m->triangle + 3 * f->seed[face];
+        csim_vec3 own = csimi_polygon_normal(hull, face), coarse = csim_v3(0, 0, 0);
+        csim_real own_offset, coarse_offset;
+        int64_t n[3];
+        bool exact;
+        csimi_grid_normal(m, t[0], t[1], t[2], n);
+        for (k = 0; k < 3; ++k) coarse = csim_madd(coarse, (csim_real)n[k], m->axis[k]);
+        coarse = csim_normalize(coarse);
+        exact = csimi_face_sag(hull, face, own, &own_offset) <= csimi_face_sag(hull, face, coarse, &coarse_offset) &&
+                csim_dot(own, coarse) > 0;
+        csimi_store3(hull->normal + 3 * face, exact ? own : coarse);
+        hull->offset[face] = exact ? own_offset : coarse_offset;
+    }
+}
+
+static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const csim_vec3 *points, int count,
+                                                    csim_hull_data *hull, csim_error *error) {
+    csimi_hull_mesh m;
+    csimi_hull_faces f;
+    int exact; /* growing within a slack may fail on strange shapes; without it, it cannot */
+    csim_status status = csimi_hull_triangulate(function, points, count, &m, error);
+    if (status != CSIM_OK) return status;
+    for (exact = 0; exact < 2; ++exact) {
+        CSIMI_MEMSET(hull, 0, sizeof *hull); /* unused parts too: hulls are compared and saved as bytes */
+        csimi_group_faces(&m, &f, exact == 1);
+        if (!csimi_write_faces(&m, &f, hull)) continue;
+        csimi_write_vertices(points, &f, count, hull);
+        if (!csimi_write_edges(hull)) continue;
+        csimi_write_planes(&m, &f, hull);
+        return CSIM_OK;
+    }
+    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
+}
+
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,
+                                                     csim_hull_data *hull, csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
+    count = csimi_hull_choose(points, count, chosen);
+    return count ? csimi_hull_of_few(function, chosen, count, hull, error) : csimi_hull_flat(function, error);
+}
+
+/* ---- mass */
+
+/* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
+CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
+                                  double *second) {
+    double s[3], v = 0;
+    int i, j, k = 0;
+    for (i = 0; i < 3; ++i) {
+        int y = (i + 1) % 3, z = (i + 2) % 3;
+        s[i] = a[i] + b[i] + c[i];
+        v += a[i] * (b[y] * c[z] - b[z] * c[y]) / 6;
+    }
+    for (i = 0; i < 3; ++i) {
+        first[i] += v / 4 * s[i];
+        for (j = i; j < 3; ++j) second[k++] += v / 20 * (a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + s[i] * s[j]);
+    }
+    *volume += v;
+}
+
+/* From tetrahedra to a point inside: the sums have no cancelling parts. */
+static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, const csim_vec3 *points, int count,
+                                                       double *volume, double *centre, double *second,
+                                                       csim_error *error) {
+    csimi_hull_mesh m;
+    double x[9], middle[3] = {0, 0, 0}, first[3] = {0, 0, 0};
+    int i, j, k;
+    csim_status status = csimi_hull_triangulate(function, points, count, &m, error);
+    if (status != CSIM_OK) return status;
+    for (k = 0, *volume = 0; k < 6; ++k) second[k] = 0;
+    for (i = 0; i < 3 * m.triangle_count; ++i) {
+        csim_vec3 p = points[m.triangle[i]];
+        middle[0] += (double)p.x / (3 * m.triangle_count);
+        middle[1] += (double)p.y / (3 * m.triangle_count);
+        middle[2] += (double)p.z / (3 * m.triangle_count);
+    }
+    for (i = 0; i < m.triangle_count; ++i) {
+        for (k = 0; k < 3; ++k) {
+            csim_vec3 p = points[m.triangle[3 * i + k]];
+            x[3 * k] = (double)p.x - middle[0];
+            x[3 * k + 1] = (double)p.y - middle[1];
+            x[3 * k + 2] = (double)p.z - middle[2];
+        }
+        csimi_add_tetrahedron(x, x + 3, x + 6, volume, first, second);
+    }
+    for (i = 0, k = 0; i < 3; ++i) {
+        double shift = first[i] / *volume;
+        for (j = i; j < 3; ++j) second[k++] -= shift * first[j];
+        centre[i] = middle[i] + shift;
+    }
+    return CSIM_OK;
+}
+
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
+                                                       double *volume, double *centre, double *second,
+                                                       csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count > CSIM_HULL_MAX_VERTICES) {
+        count = csimi_hull_choose(points, count, chosen);
+        if (!count) return csimi_hull_flat(function, error);
+        points = chosen;
+    }
+    return csimi_moments_of_few(function, points, count, volume, centre, second, error);
+}
+
+#undef CSIMI_GRID
+#undef CSIMI_WELD
+#undef CSIMI_NONE
+#endif
+/* ==== end collide/hull.c */
+
+/* ==== begin collide/meshfield.c ================================================================================= */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/meshfield: from a triangle mesh to distances on a grid: exact distance to the triangles at every node, sign
+   by the generalized winding number, mass moments, and the points that stand for the surface. */
+
+#define CSIMI_PAD 3            /* cells of the grid beyond the mesh */
+#define CSIMI_SPLITS 64        /* most pieces of an edge */
+#define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
+#define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
+#define CSIMI_LEAF_TRIANGLES 4 /* as surface.c has them */
+
+/* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
+typedef struct csimi_cluster {
+    csim_vec3 area, middle;
+    csim_real weight, radius;
+} csimi_cluster;
+
+typedef struct csimi_mesh_build {
+    const csim_mesh_field_def *def;
+    csim_field *field;
+    csim_vec3 low, high; /* of the vertices that triangles use */
+    csim_real cell, spacing;
+    size_t most_samples;
+    csim_real *x;          /* [3 vertex_count], scaled */
+    int *face, *order;     /* triangles in the order of the tree; [max(3 triangle_count, samples)] to work in */
+    uint64_t *key, *other; /* [3 triangle_count or samples] */
+    csimi_cluster *cluster;
+    csimi_surface surface;
+    float *sample;
+    bool closed;
+} csimi_mesh_build;
+
+/* ---- checks and sizes */
+
+static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
+    csim_status status;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_mesh_field_def()");
+    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
+                                        error)) != CSIM_OK)
+        return status;
+    if (!csimi_finite(d->spacing)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "spacing", false, 0, "finite");
+    if (d->resolution < 4 || d->resolution > 400)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
+    return CSIM_OK;
+}
+
+static csim_vec3 csimi_mesh_corner(const csim_mesh_field_def *d, int triangle, int k) {
+    return csim_scale(d->scale, csimi_load3(d->vertices + 3 * (size_t)d->triangles[3 * (size_t)triangle + (size_t)k]));
+}
+
+/* Pieces the edges of a triangle are cut into: of one edge, of the longest. */
+static int csimi_edge_pieces(const csimi_mesh_build *m, csim_vec3 a, csim_vec3 b) {
+    const csim_real n = csim_length(csim_sub(b, a)) / m->spacing;
+    return n > CSIMI_SPLITS ? CSIMI_SPLITS : csimi_imax(1, (int)(n + CSIM_R(0.999)));
+}
+
+static int csimi_triangle_pieces(const csimi_mesh_build *m, int triangle) {
+    int k, n = 1;
+    for (k = 0; k < 3; k++)
+        n = csimi_imax(n, csimi_edge_pieces(m, csimi_mesh_corner(m->def, triangle, k),
+                                            csimi_mesh_corner(m->def, triangle, (k + 1) % 3)));
+    return n;
+}
+
+/* Size of the grid and an upper bound of the samples. */
+static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const char *fn, csim_error *error) {
+    const csim_mesh_field_def *d = m->def;
+    csim_vec3 size;
+    csim_real longest;
+    int i, k, extent[3];
+    m->low = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE);
+    m->high = csim_scale(-1, m->low);
+    for (i = 0; i < 3 * d->triangle_count; i++) {
+        const csim_vec3 x = csimi_mesh_corner(d, i / 3, i % 3);
+        m->low = csim_v3(csimi_min(m->low.x, x.x), csimi_min(m->low.y, x.y), csimi_min(m->low.z, x.z));
+        m->high = csim_v3(csimi_max(m->high.x, x.x), csimi_max(m->high.y, x.y), csimi_max(m->high.z, x.z));
+    }
+    size = csim_sub(m->high, m->low);
+    longest = csimi_max(size.x, csimi_max(size.y, size.z));
+    if (!(longest > CSIM_R(1e-6)))
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", true, (double)longest, "above 1e-6 m");
+    m->cell = longest / (csim_real)d->resolution;
+    m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
+    if (d->spacing < 0 || m->spacing < longest / 1000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "spacing", true, (double)d->spacing,
+                          "0, or at least 1e-3 of the longest side");
+    extent[0] = (int)(size.x / m->cell + CSIM_R(0.999));
+    extent[1] = (int)(size.y / m->cell + CSIM_R(0.999));
+    extent[2] = (int)(size.z / m->cell + CSIM_R(0.999));
+    CSIMI_MEMSET(f, 0, sizeof *f);
+    for (k = 0; k < 3; k++) f->n[k] = csimi_imax(extent[k], 1) + 1 + 2 * CSIMI_PAD;
+    m->most_samples = (size_t)d->vertex_count;
+    for (i = 0; i < d->triangle_count; i++) {
+        const size_t n = (size_t)csimi_triangle_pieces(m, i);
+        m->most_samples += 3 * (n - 1) + (n - 1) * (n > 1 ? n - 2 : 0) / 2;
+    }
+    if (m->most_samples > 100000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "samples", true, (double)m->most_samples,
+                          "at most 1e8: a larger spacing");
+    return CSIM_OK;
+}
+
+/* What stays, then scratch. */
+static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_arena *arena) {
+    const size_t nv = (size_t)m->def->vertex_count, nt = (size_t)m->def->triangle_count, samples = m->most_samples;
+    const size_t items = 3 * nt > samples ? 3 * nt : samples, blocks = samples / CSIMI_SAMPLE_BLOCK + 1;
+    csimi_push(arena, sizeof *f + 8 + sizeof(float) * (csimi_field_values(f) + 3 * samples + 4 * blocks), 1);
+    m->x = CSIMI_PUSH(arena, csim_real, 3 * nv);
+    m->face = CSIMI_PUSH(arena, int, 3 * nt);
+    m->order = CSIMI_PUSH(arena, int, 3 * items);
+    m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
+    m->other = m->key ? m->key + items : NULL;
+    m->sample = CSIMI_PUSH(arena, float, 3 * samples);
+    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
+}
+
+/* ---- edges */
+
+/* Edges sorted by low and high vertex; the entries are 3 triangle + edge in the low half. */
+static const uint64_t *csimi_sort_edges(const csimi_mesh_build *m) {
+    const int *t = m->def->triangles, count = 3 * m->def->triangle_count;
+    uint64_t *key = m->key, *other = m->other;
+    int pass, i;
+    for (i = 0; i < count; i++) key[i] = (uint64_t)i;
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < count; i++) {
+            const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
+            const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
+            key[i] = (uint64_t)(pass ? csimi_imin(a, b) : csimi_imax(a, b)) << 32 | e;
+        }
+        csimi_radix_sort(count, &key, &other);
+    }
+    return key;
+}
+
+static void csimi_add_sample(csimi_mesh_build *m, csim_vec3 x) {
+    float *s = m->sample + 3 * (size_t)m->field->samples++;
+    s[0] = (float)x.x;
+    s[1] = (float)x.y;
+    s[2] = (float)x.z;
+}
+
+/* Counts what is wrong with the edges, marks their first triangle, and puts samples on each edge once. */
+static void csimi_study_edges(csimi_mesh_build *m, int *suspect) {
+    const csim_mesh_field_def *d = m->def;
+    const int *t = d->triangles;
+    const uint64_t *key = csimi_sort_edges(m);
+    int i, j, k, count = 3 * d->triangle_count;
+    for (i = 0; i < count; i = j) {
+        const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
+        const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
+        const csim_vec3 xa = csimi_load3(m->x + 3 * (size_t)a), xb = csimi_load3(m->x + 3 * (size_t)b);
+        const int n = csimi_edge_pieces(m, xa, xb);
+        int along = 0;
+        for (j = i; j < count; j++) {
+            const uint32_t o = (uint32_t)(key[j] & 0xffffffffu);
+            const int p = t[o], q = t[o % 3 == 2 ? o - 2 : o + 1];
+            if (csimi_imin(p, q) != csimi_imin(a, b) || csimi_imax(p, q) != csimi_imax(a, b)) break;
+            along += p == a ? 1 : -1;
+        }
+        if (a == b) continue; /* of a triangle without area */
+        m->field->open += j - i == 1;
+        m->field->crowded += j - i > 2;
+        m->field->flipped += j - i == 2 && along != 0;
+        if ((j - i != 2 || along != 0) && *suspect < 0) *suspect = (int)(e / 3);
+        for (k = 1; k < n; k++) csimi_add_sample(m, csim_madd(xa, (csim_real)k / (csim_real)n, csim_sub(xb, xa)));
+    }
+    m->closed = *suspect < 0;
+}
+
+/* Vertices in use, and the insides of large triangles. Uses order. */
+static void csimi_study_faces(csimi_mesh_build *m) {
+    const csim_mesh_field_def *d = m->def;
+    int i, j, k;
+    for (i = 0; i < d->triangle_count; i++) {
+        const int n = csimi_triangle_pieces(m, i);
+        const csim_vec3 a = csimi_mesh_corner(d, i, 0), b = csimi_mesh_corner(d, i, 1), c = csimi_mesh_corner(d, i, 2);
+        for (j = 1; j < n - 1; j++)
+            for (k = 1; k < n - j; k++)
+                csimi_add_sample(m, csim_madd(csim_madd(a, (csim_real)j / (csim_real)n, csim_sub(b, a)),
+                                              (csim_real)k / (csim_real)n, csim_sub(c, a)));
+    }
+    for (i = 0; i < d->vertex_count; i++) m->order[i] = 0;
+    for (i = 0; i < 3 * d->triangle_count; i++) m->order[d->triangles[i]] = 1;
+    for (i = 0; i < d->vertex_count; i++)
+        if (m->order[i]) csimi_add_sample(m, csimi_load3(m->x + 3 * (size_t)i));
+}
+
+/* ---- the winding number */
+
+static double csimi_solid_angle(csim_vec3 a, csim_vec3 b, csim_vec3 c) { /* van Oosterom and Strackee 1983 */
+    const csim_real la = csim_length(a), lb = csim_length(b), lc = csim_length(c);
+    const csim_real det = csim_dot(a, csim_cross(b, c));
+    const csim_real den = la * lb * lc + csim_dot(a, b) * lc + csim_dot(b, c) * la + csim_dot(c, a) * lb;
+    return det == 0 && den == 0 ? 0 : 2 * (double)CSIMI_ATAN2(det, den);
+}
+
+/* Dipoles from the leaves up (Barill, Dickson, Schmidt, Levin and Jacobson 2018, first order). */
+static void csimi_mesh_clusters(csimi_mesh_build *m) {
+    const csimi_surface *s = &m->surface;
+    int i, k, t;
+    for (i = 2 * s->leaves - 1; i > 0; i--) {
+        csimi_cluster *c = m->cluster + i;
+        const float *box = s->box + csimi_surface_box(i);
+        csim_vec3 corner;
+        CSIMI_MEMSET(c, 0, sizeof *c);
+        if (i < s->leaves) {
+            for (k = 0; k < 2; k++) {
+                const csimi_cluster *child = c + i + k;
+                c->area = csim_add(c->area, child->area);
+                c->middle = csim_madd(c->middle, child->weight, child->middle);
+                c->weight += child->weight;
+            }
+        } else {
+            const int first = CSIMI_LEAF_TRIANGLES * (i - s->leaves);
+            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++) {
+                const csim_vec3 p = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]);
+                const csim_vec3 q = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]);
+                const csim_vec3 r = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]);
+                const csim_vec3 area = csim_scale(CSIM_R(0.5), csim_cross(csim_sub(q, p), csim_sub(r, p)));
+                const csim_real weight = csim_length(area);
+                c->area = csim_add(c->area, area);
+                c->middle = csim_madd(c->middle, weight / 3, csim_add(p, csim_add(q, r)));
+                c->weight += weight;
+            }
+        }
+        if (!(c->weight > 0)) continue;
+        c->middle = csim_scale(1 / c->weight, c->middle);
+        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[12] - c->middle.x),
+                         csimi_max(c->middle.y - (csim_real)box[4], (csim_real)box[16] - c->middle.y),
+                         csimi_max(c->middle.z - (csim_real)box[8], (csim_real)box[20] - c->middle.z));
+        c->radius = csim_length(corner);
+    }
+}
+
+static double csimi_winding(const csimi_mesh_build *m, csim_vec3 p, bool exact) {
+    const csimi_surface *s = &m->surface;
+    double sum = 0;
+    int stack[64], top = 0, t;
+    stack[top++] = 1;
+    while (top > 0) {
+        const int node = stack[--top];
+        const csimi_cluster *c = m->cluster + node;
+        const csim_vec3 d = csim_sub(c->middle, p);
+        const csim_real square = csim_dot(d, d);
+        if (!(c->weight > 0)) continue;
+        if (!exact && square > CSIMI_FAR_AWAY * CSIMI_FAR_AWAY * c->radius * c->radius) {
+            sum += (double)(csim_dot(c->area, d) / (square * CSIMI_SQRT(square)));
+        } else if (node < s->leaves) {
+            stack[top++] = 2 * node + 1;
+            stack[top++] = 2 * node;
+        } else {
+            const int first = CSIMI_LEAF_TRIANGLES * (node - s->leaves);
+            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++)
+                sum += csimi_solid_angle(csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]), p),
+                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]), p),
+                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]), p));
+        }
+    }
+    sum /= 4 * 3.14159265358979323846;
+    if (!exact && sum > 0.5 - CSIMI_UNSURE && sum < 0.5 + CSIMI_UNSURE) return csimi_winding(m, p, true);
+    return sum;
+}
+
+/* ---- the grid */
+
+static csim_vec3 csimi_mesh_node(const csim_field *f, int i, int j, int k) {
+    return csim_v3((csim_real)(f->lower[0] + f->cell * (double)i), (csim_real)(f->lower[1] + f->cell * (double)j),
+                   (csim_real)(f->lower[2] + f->cell * (double)k));
+}
+
+/* Along each row the last node bounds the search, and, where the mesh is closed and both are farther from it than from
+   each other, gives its side. Returns how many nodes are inside less how many are inside out. */
+static int64_t csimi_mesh_distances(csimi_mesh_build *m, float *value) {
+    const csim_field *f = m->field;
+    const csim_real cell = (csim_real)f->cell;
+    int64_t inside = 0;
+    size_t at = 0;
+    int i, j, k;
+    for (k = 0; k < f->n[2]; k++)
+        for (j = 0; j < f->n[1]; j++) {
+            csim_real last = CSIMI_HUGE, before = 0;
+            double winding = 0;
+            for (i = 0; i < f->n[0]; i++, at++) {
+                const csim_vec3 p = csimi_mesh_node(f, i, j, k);
+                csimi_surface_hit hit;
+                if (!csimi_surface_nearest(&m->surface, p, last, NULL, &hit))
+                    csimi_surface_nearest(&m->surface, p, CSIMI_HUGE, NULL, &hit);
+                if (!m->closed || !(i > 0 && before + hit.distance > cell * CSIM_R(1.001)))
+                    winding = csimi_winding(m, p, false);
+                inside += (winding > 0.5) - (winding < -0.5);
+                value[at] = (float)(winding > 0.5 ? -hit.distance : hit.distance);
+                before = hit.distance;
+                last = (before + cell) * CSIM_R(1.01);
+            }
+        }
+    return inside;
+}
+
+/* Adds a cube of side `cell` about x to the moments. */
+static void csimi_add_cube(double share, const double *x, double cell, double *volume, double *first, double *second) {
+    const double v = share * cell * cell * cell;
+    int i, j, k = 0;
+    *volume += v;
+    for (i = 0; i < 3; i++) {
+        first[i] += v * x[i];
+        for (j = i; j < 3; j++) second[k++] += v * (x[i] * x[j] + (i == j ? cell * cell / 12 : 0));
+    }
+}
+
+/* Moments of where the grid's distance is negative: whole cells, and 4 x 4 x 4 parts of those that are cut, as far as
+   the middle of a part is below the surface. */
+static void csimi_grid_moments(const csim_field *f, double *volume, double *first, double *second) {
+    const float *value = csimi_field_value(f);
+    int i, j, k, c, part;
+    for (k = 0; k + 1 < f->n[2]; k++)
+        for (j = 0; j + 1 < f->n[1]; j++)
+            for (i = 0; i + 1 < f->n[0]; i++) {
+                double v[8], x[3];
+                int below = 0;
+                for (c = 0; c < 8; c++) {
+                    v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
+                                             (size_t)f->n[0] +
+                                         (size_t)(i + (c & 1))];
+                    below += v[c] < 0;
+                }
+                if (below == 0) continue;
+                for (part = 0; part < (below == 8 ? 1 : 64); part++) {
+                    const double side = below == 8 ? 1 : 0.25;
+                    double t[3], d = 0, share;
+                    for (c = 0; c < 3; c++) t[c] = below == 8 ? 0.5 : ((part >> 2 * c & 3) + 0.5) / 4;
+                    for (c = 0; c < 8; c++)
+                        d += v[c] * (c & 1 ? t[0] : 1 - t[0]) * (c >> 1 & 1 ? t[1] : 1 - t[1]) *
+                             (c >> 2 ? t[2] : 1 - t[2]);
+                    share = 0.5 - d / (side * f->cell);
+                    share = below == 8 || share > 1 ? 1 : share < 0 ? 0 : share;
+                    x[0] = f->lower[0] + f->cell * (i + t[0]);
+                    x[1] = f->lower[1] + f->cell * (j + t[1]);
+                    x[2] = f->lower[2] + f->cell * (k + t[2]);
+                    csimi_add_cube(share, x, side * f->cell, volume, first, second);
+                }
+            }
+}
+
+/* Of the mesh where it is closed and agrees with the grid (it overlaps itself nowhere), else of the grid. */
+static void csimi_mesh_moments(const csimi_mesh_build *m, csim_field *f) {
+    double volume[2] = {0, 0}, first[2][3] = {{0, 0, 0}, {0, 0, 0}}, second[2][6], difference;
+    int i, j, k, which;
+    for (k = 0; k < 12; k++) second[k / 6][k % 6] = 0;
+    csimi_grid_moments(f, volume, first[0], second[0]);
+    for (i = 0; i < m->surface.count; i++) {
+        double x[9];
+        for (k = 0; k < 9; k++)
+            x[k] = (double)m->x[3 * (size_t)m->face[3 * i + k / 3] + (size_t)(k % 3)] - f->lower[k % 3];
+        csimi_add_tetrahedron(x, x + 3, x + 6, volume + 1, first[1], second[1]);
+    }
+    difference = volume[1] / volume[0] - 1;
+    which = m->closed && difference < 0.1 && difference > -0.1;
+    f->volume = volume[which];
+    for (i = 0, k = 0; i < 3; i++) f->centre[i] = first[which][i] / volume[which];
+    for (i = 0, k = 0; i < 3; i++)
+        for (j = i; j < 3; j++, k++) f->second[k] = second[which][k] - f->centre[i] * f->centre[j] * volume[which];
+    for (i = 0; i < 3 && which == 1; i++) f->centre[i] += f->lower[i];
+}
+
+/* ---- samples */
+
+/* Along a Morton curve, in blocks with a ball around each; how far the grid's surface is off them. */
+static void csimi_write_samples(csimi_mesh_build *m) {
+    csim_field *f = m->field;
+    float *to = (float *)(void *)(f + 1) + csimi_field_values(f), *block;
+    const float *from = m->sample;
+    int i, k, b;
+    csimi_order_points(f->samples, from, m->order, m->key);
+    f->blocks = (f->samples + CSIMI_SAMPLE_BLOCK - 1) / CSIMI_SAMPLE_BLOCK;
+    for (i = 0; i < f->samples; i++) {
+        csim_vec3 x, n;
+        for (k = 0; k < 3; k++) to[3 * i + k] = from[3 * (size_t)m->order[i] + (size_t)k];
+        x = csimi_sample_of(f, i);
+        f->error = (double)csimi_max((csim_real)f->error, csimi_abs(csimi_distance_mesh(f, x, &n)));
+    }
+    block = to + 3 * (size_t)f->samples;
+    for (b = 0; b < f->blocks; b++) {
+        const int first = CSIMI_SAMPLE_BLOCK * b, end = csimi_imin(first + CSIMI_SAMPLE_BLOCK, f->samples);
+        csim_vec3 sum = csim_v3(0, 0, 0);
+        csim_real most = 0;
+        for (i = first; i < end; i++) sum = csim_madd(sum, 1 / (csim_real)(end - first), csimi_sample_of(f, i));
+        for (i = first; i < end; i++) most = csimi_max(most, csim_length(csim_sub(csimi_sample_of(f, i), sum)));
+        block[4 * b] = (float)sum.x;
+        block[4 * b + 1] = (float)sum.y;
+        block[4 * b + 2] = (float)sum.z;
+        block[4 * b + 3] = (float)(most * CSIM_R(1.00001)) + (float)f->cell * 1e-3f;
+    }
+}
+
+/* ---- the doors */
+
+CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_mesh_field_bytes";
+    csimi_mesh_build m;
+    csim_field f;
+    csimi_arena arena = csimi_arena_counting();
+    csim_status s = csimi_check_mesh_field(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.def = def;
+    if ((s = csimi_mesh_size(&m, &f, fn, error)) != 0) return s;
+    csimi_mesh_layout(&m, &f, &arena);
+    *bytes = arena.used;
+    return CSIM_OK;
+}
+
+/* Vertices, scaled; the surface in the order of its tree. */
+static void csimi_mesh_surface(csimi_mesh_build *m) {
+    const csim_mesh_field_def *d = m->def;
+    int i, k;
+    for (i = 0; i < 3 * d->vertex_count; i++) m->x[i] = d->scale * d->vertices[i];
+    csimi_surface_order(d->triangle_count, d->triangles, m->x, m->order, m->key);
+    for (i = 0; i < d->triangle_count; i++)
+        for (k = 0; k < 3; k++) m->face[3 * i + k] = d->triangles[3 * m->order[i] + k];
+    m->surface.count = d->triangle_count;
+    m->surface.triangle = m->face;
+    m->surface.x = m->x;
+    csimi_surface_refit(&m->surface);
+    csimi_mesh_clusters(m);
+}
+
+CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
+                                               const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_mesh_field_in";
+    csimi_mesh_build m;
+    csimi_arena arena;
+    csim_field *f = (csim_field *)block;
+    size_t needed = 0;
+    int suspect = -1, k;
+    int64_t inside;
+    csim_status s = csim_mesh_field_bytes(def, &needed, error);
+    if (s) return s;
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.def = def;
+    m.field = f;
+    csimi_mesh_size(&m, f, fn, error);
+    arena = csimi_arena_in(block, bytes);
+    csimi_mesh_layout(&m, f, &arena);
+    f->cell = (double)m.cell;
+    for (k = 0; k < 3; k++) {
+        csim_real low[3], high[3];
+        csimi_store3(low, m.low);
+        csimi_store3(high, m.high);
+        f->low[k] = (double)low[k];
+        f->high[k] = (double)high[k];
+        f->lower[k] = ((double)low[k] + (double)high[k] - f->cell * (double)(f->n[k] - 1)) / 2;
+    }
+    csimi_mesh_surface(&m);
+    csimi_study_edges(&m, &suspect);
+    csimi_study_faces(&m);
+    if (def->strict && suspect >= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge", true,
+                          (double)suspect, "strict: every edge in two triangles that run through it both ways");
+    inside = csimi_mesh_distances(&m, (float *)(void *)(f + 1));
+    if (inside <= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", true, (double)inside,
+                          inside < 0 ? "an inside: this mesh is inside out" : "a mesh that encloses something");
+    csimi_mesh_moments(&m, f);
+    csimi_write_samples(&m);
+    csimi_field_seal(f);
+    *field = f;
+    return CSIM_OK;
+}
+
+#undef CSIMI_PAD
+#undef CSIMI_SPLITS
+#undef CSIMI_FAR_AWAY
+#undef CSIMI_UNSURE
+#undef CSIMI_LEAF_TRIANGLES
+#endif
+/* ==== end collide/meshfield.c */
+
+/* ==== begin collide/trianglefield.c ============================================================================= */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/trianglefield: making a level of triangles: checks, corners in one place made one, the order of the tree,
+   neighbours, and what is flat. Corners in one place are one corner, so that the lists of any modeller do. */
+
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
+    csim_triangle_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.scale = 1;
+    d.depth = CSIM_R(0.1);
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+typedef struct csimi_triangles_build {
+    const csim_triangle_field_def *def;
+    csim_field *field;
+    csim_real *x;
+    int *face, *beyond, *name, *order, *weld;
+    uint64_t *key, *other; /* [max(3 triangles, vertices)] in one piece */
+    csimi_surface surface;
+} csimi_triangles_build;
+
+static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
+    csim_status status;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_triangle_field_def()");
+    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
+                                        error)) != CSIM_OK)
+        return status;
+    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
+    if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
+    return CSIM_OK;
+}
+
+/* The field with its sizes, then room to work in. */
+static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena) {
+    const size_t triangles = (size_t)b->def->triangle_count, vertices = (size_t)b->def->vertex_count;
+    csim_field sizes;
+    char *block;
+    CSIMI_MEMSET(&sizes, 0, sizeof sizes);
+    sizes.n[0] = b->def->vertex_count;
+    sizes.n[1] = b->def->triangle_count;
+    block = CSIMI_PUSH(arena, char, csimi_triangles_used(&sizes) + 8);
+    b->key = CSIMI_PUSH(arena, uint64_t, 2 * (3 * triangles > vertices ? 3 * triangles : vertices));
+    b->order = CSIMI_PUSH(arena, int, triangles);
+    b->weld = CSIMI_PUSH(arena, int, vertices);
+    if (!block) return;
+    b->field = (csim_field *)(void *)block;
+    CSIMI_MEMSET(b->field, 0, sizeof *b->field);
+    b->field->n[0] = sizes.n[0];
+    b->field->n[1] = sizes.n[1];
+    b->field->n[2] = CSIMI_FIELD_TRIANGLES;
+    b->x = (csim_real *)(void *)(b->field + 1);
+    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
+    b->beyond = b->face + 3 * triangles;
+    b->name = b->face + 6 * triangles;
+    b->surface.count = sizes.n[1];
+    b->surface.triangle = b->face;
+    b->surface.x = b->x;
+}
+
+/* Sorts keys whose upper halves are hashes. */
+static const uint64_t *csimi_triangles_sort(csimi_triangles_build *b, int count) {
+    uint64_t *key = b->key, *other = b->key + count;
+    csimi_radix_sort(count, &key, &other);
+    return key;
+}
+
+static bool csimi_same_place(const csim_real *a, const csim_real *b) {
+    const csim_vec3 d = csim_sub(csimi_load3(a), csimi_load3(b));
+    return !(csim_dot(d, d) > 0) && !(csimi_abs(d.x) + csimi_abs(d.y) + csimi_abs(d.z) > 0);
+}
+
+/* The first vertex in the same place, for each. */
+static void csimi_triangles_weld(csimi_triangles_build *b) {
+    const int count = b->def->vertex_count;
+    const uint64_t *key;
+    int i, j, k;
+    for (i = 0; i < count; i++) {
+        csim_real x[3];
+        for (k = 0; k < 3; k++) x[k] = b->x[3 * (size_t)i + (size_t)k] + 0; /* -0 is 0 */
+        b->key[i] = (csimi_fnv(CSIMI_FNV_START, x, sizeof x) & 0xffffffff00000000ull) | (uint32_t)i;
+        b->weld[i] = i;
+    }
+    key = csimi_triangles_sort(b, count);
+    for (i = 0; i < count; i = j) {
+        const uint64_t hash = key[i] >> 32;
+        int distinct = i;
+        for (j = i + 1; j < count && key[j] >> 32 == hash; j++) {
+            const int own = (int)(key[j] & 0xffffffffu);
+            for (k = i; k <= distinct && b->weld[own] == own; k++) {
+                const int first = (int)(key[k] & 0xffffffffu);
+                if (b->weld[first] == first && csimi_same_place(b->x + 3 * (size_t)first, b->x + 3 * (size_t)own))
+                    b->weld[own] = first;
+            }
+            if (b->weld[own] == own) distinct = j;
+        }
+    }
+}
+
+static uint64_t csimi_seam_hash(uint64_t low, uint64_t high) {
+    uint64_t h = (low << 32 | high) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 29;
+    return (h * 0xbf58476d1ce4e5b9ull) & 0xffffffff00000000ull;
+}
+
+static void csimi_seam_ends(const csimi_triangles_build *b, int edge, int *low, int *high) {
+    const int u = b->face[edge], v = b->face[edge % 3 == 2 ? edge - 2 : edge + 1];
+    *low = csimi_imin(u, v);
+    *high = csimi_imax(u, v);
+}
+
+/* The edges of a run of equal hashes that have the ends of edge key[i]: paired where they are two. */
+static void csimi_triangles_pair(csimi_triangles_build *b, const uint64_t *key, int i, int end) {
+    const int own = (int)(key[i] & 0xffffffffu);
+    int low, high, last = own, found = 1, j;
+    if (b->beyond[own] != CSIMI_TRIANGLES_NO_EDGE) return;
+    csimi_seam_ends(b, own, &low, &high);
+    for (j = i + 1; j < end; j++) {
+        const int other = (int)(key[j] & 0xffffffffu);
+        int u, v;
+        csimi_seam_ends(b, other, &u, &v);
+        if (u != low || v != high) continue;
+        found++;
+        b->beyond[other] = found == 2 ? own : CSIMI_TRIANGLES_CROWD;
+        if (found == 2) last = other;
+    }
+    b->beyond[own] = found == 1 ? CSIMI_TRIANGLES_NO_EDGE : found == 2 ? last : CSIMI_TRIANGLES_CROWD;
+    if (found > 2) b->beyond[last] = CSIMI_TRIANGLES_CROWD;
+    b->field->open += found == 1;
+    b->field->crowded += found > 2;
+    b->field->flipped += found == 2 && b->face[own] == b->face[last];
+}
+
+static void csimi_triangles_join(csimi_triangles_build *b) {
+    const int count = 3 * b->def->triangle_count;
+    const uint64_t *key;
+    int i, j, k;
+    for (i = 0; i < count; i++) {
+        int low, high;
+        csimi_seam_ends(b, i, &low, &high);
+        b->key[i] = csimi_seam_hash((uint64_t)low, (uint64_t)high) | (uint32_t)i;
+        b->beyond[i] = CSIMI_TRIANGLES_NO_EDGE;
+    }
+    key = csimi_triangles_sort(b, count);
+    for (i = 0; i < count; i = j) {
+        for (j = i + 1; j < count && key[j] >> 32 == key[i] >> 32; j++) {
+        }
+        for (k = i; k < j; k++) csimi_triangles_pair(b, key, k, j);
+    }
+}
+
+/* Whether all edges that go round from an edge at a corner are flat. */
+static bool csimi_ring_flat(const csimi_triangles *t, int place, int k) {
+    const int *face = t->surface.triangle, v = face[3 * (size_t)place + (size_t)k];
+    int edge = 3 * place + k, steps;
+    for (steps = 0; steps < CSIMI_TRIANGLES_RING; steps++) {
+        const int other = t->beyond[edge];
+        int at;
+        if (other < 0 || !(t->name[edge / 3] >> (24 + edge % 3) & 1)) return false;
+        at = face[other] == v ? other % 3 : (other % 3 + 1) % 3;
+        edge = other - other % 3 + (at == other % 3 ? (at + 2) % 3 : at);
+        if (other / 3 == place) return true;
+    }
+    return false;
+}
+
+/* Normals; marks edges between triangles of one plane, to the rounding of float corners, and corners among them. */
+static void csimi_triangles_flatten(csimi_triangles_build *b) {
+    const csimi_triangles t = csimi_triangles_of(b->field);
+    csim_real *normal = b->x + 3 * (size_t)b->def->vertex_count;
+    int i, k;
+    for (i = 0; i < t.surface.count; i++) {
+        const csim_vec3 n = csimi_triangle_normal(&t.surface, i);
+        csimi_store3(normal + 3 * (size_t)i, n);
+        for (k = 0; k < 3; k++)
+            if (csimi_triangle_fold(&t, 3 * i + k, n) == CSIMI_FOLD_FLAT) b->name[i] |= 1 << (24 + k);
+    }
+    for (i = 0; i < 3 * t.surface.count; i++)
+        if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
+}
+
+/* Vertices in the order in which triangles of the tree name them: those of a leaf lie beside each other. */
+static void csimi_triangles_number(csimi_triangles_build *b) {
+    const csim_triangle_field_def *d = b->def;
+    int *number = b->weld, next = 0, i, k;
+    for (i = 0; i < d->vertex_count; i++) number[i] = -1;
+    for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
+        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
+        if (number[vertex] < 0) {
+            number[vertex] = next;
+            for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
+            next++;
+        }
+        if (i < 3 * d->triangle_count) b->face[i] = number[vertex];
+    }
+}
+
+/* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
+static int csimi_triangles_set(csimi_triangles_build *b) {
+    const csim_triangle_field_def *d = b->def;
+    csim_real largest = 0;
+    int i, k;
+    for (i = 0; i < 3 * d->vertex_count; i++) {
+        b->x[i] = d->scale * d->vertices[i];
+        largest = csimi_max(largest, csimi_abs(b->x[i]));
+    }
+    b->field->error = (double)(CSIM_R(1.2e-7) * largest);
+    csimi_triangles_weld(b);
+    csimi_surface_split(d->triangle_count, d->triangles, b->x, b->order, b->key);
+    for (i = 0; i < d->triangle_count; i++) {
+        csim_vec3 e[3];
+        csim_real longest = 0;
+        b->name[i] = b->order[i];
+        for (k = 0; k < 3; k++) b->face[3 * i + k] = b->weld[d->triangles[3 * b->order[i] + k]];
+        for (k = 0; k < 3; k++) {
+            e[k] = csim_sub(csimi_load3(b->x + 3 * (size_t)b->face[3 * i + (k + 1) % 3]),
+                            csimi_load3(b->x + 3 * (size_t)b->face[3 * i + k]));
+            longest = csimi_max(longest, csim_dot(e[k], e[k]));
+            b->field->cell += (double)csim_length(e[k]) / (3 * (double)d->triangle_count);
+        }
+        if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
+            return b->order[i];
+    }
+    csimi_triangles_number(b);
+    csimi_surface_refit(&b->surface);
+    csimi_triangles_join(b);
+    csimi_triangles_flatten(b);
+    return -1;
+}
+
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_triangle_field_bytes";
+    csimi_triangles_build b;
+    csimi_arena arena = csimi_arena_counting();
+    csim_status s = csimi_check_triangles(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    CSIMI_MEMSET(&b, 0, sizeof b);
+    b.def = def;
+    csimi_triangles_layout(&b, &arena);
+    if (arena.overflow)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)def->triangle_count,
+                          "what memory can hold");
+    *bytes = arena.used;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes,
+                                                   const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_triangle_field_in";
+    csimi_triangles_build b;
+    csimi_arena arena;
+    size_t needed = 0;
+    int k, flat;
+    csim_status s = csim_triangle_field_bytes(def, &needed, error);
+    if (s) return s;
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(&b, 0, sizeof b);
+    b.def = def;
+    arena = csimi_arena_in(block, bytes);
+    csimi_triangles_layout(&b, &arena);
+    b.field->lower[0] = def->two_sided ? 1 : 0;
+    b.field->lower[1] = (double)def->depth;
+    b.field->samples = (int32_t)sizeof(csim_real);
+    flat = csimi_triangles_set(&b);
+    if (flat >= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
+                          "three corners that are not in one line");
+    for (k = 0; k < 3; k++) {
+        b.field->low[k] = (double)b.surface.box[1 + 4 * k];
+        b.field->high[k] = (double)b.surface.box[13 + 4 * k];
+    }
+    csimi_field_seal(b.field);
+    *field = b.field;
+    return CSIM_OK;
+}
+#endif
+/* ==== end collide/trianglefield.c */
 
 /* ==== begin contact/problem.c =================================================================================== */
 /* contact/problem: is this a problem at all? */
@@ -20191,7 +20253,7 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
     return csimi_check_law(&place, contact, m);
 }
 /* ==== end contact/problem.c */
-
+CSIMI_WARM
 /* ==== begin contact/law.c ======================================================================================= */
 /* contact/law: the closed-form projections, one function per law. */
 
@@ -21357,7 +21419,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
 /* ==== end contact/certificate.c */
-
+CSIMI_COLD
 /* ==== begin solve/traits.c ====================================================================================== */
 /* solve/traits: what is known of each solver before it runs, and the parameters. */
 
@@ -21493,7 +21555,7 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
     return CSIM_OK;
 }
 /* ==== end solve/traits.c */
-
+CSIMI_WARM
 /* ==== begin solve/anderson.c ==================================================================================== */
 #if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
 /* solve/anderson: the acceleration both solvers share; Walker and Ni 2011 in the form with differences to the newest
@@ -22419,7 +22481,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->pivot = CSIMI_PUSH(arena, int, m);
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->H0 = CSIMI_PUSH(arena, double, m *m);
+    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1));
     c->factor = CSIMI_PUSH(arena, double, m *m);
     c->closed = CSIMI_PUSH(arena, unsigned char, contacts);
     c->used = CSIMI_PUSH(arena, unsigned char, contacts);
@@ -22532,7 +22594,12 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
-/* ---- H0 = Z'AZ */
+/* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
+
+static double *csimi_coarse_h(const csimi_coarse *c, size_t row) {
+    const size_t g = row / 6;
+    return c->H0 + 6 * (g + 1) * (3 * g + row % 6);
+}
 
 /* S += A_ij Z_j, 3x6. */
 static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j, double *S) {
@@ -22650,11 +22717,10 @@ static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double
 
 CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
     const csim_structure *s = c->structure = problem->structure;
-    const size_t m = 6 * (size_t)c->groups;
     int g, k, i, r;
     csimi_coarse_gather(c);
     csimi_coarse_members(c, problem->A.n);
-    CSIMI_MEMSET(c->H0, 0, m * m * sizeof(double));
+    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
     CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count);
     for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1;
@@ -22669,7 +22735,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
                 for (r = 0; r < 36; ++r)
-                    c->H0[(6 * (size_t)g + (size_t)(r / 6)) * m + 6 * (size_t)c->group[b] + (size_t)(r % 6)] += P[r];
+                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
@@ -22768,7 +22834,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
     }
 }
 
-/* H0 is kept below its diagonal blocks only. */
+/* H0 ends at its diagonal blocks. */
 static void csimi_coarse_mirror(csimi_coarse *c) {
     const size_t m = 6 * (size_t)c->groups;
     size_t i, j;
@@ -22780,7 +22846,9 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
     const int m = 6 * c->groups;
     double largest = 0;
     int i;
-    CSIMI_MEMCPY(c->factor, c->H0, (size_t)m * (size_t)m * sizeof(double));
+    for (i = 0; i < m; ++i) /* what lies above, the factorisation writes before it reads */
+        CSIMI_MEMCPY(c->factor + (size_t)i * (size_t)m, csimi_coarse_h(c, (size_t)i),
+                     sizeof(double[6]) * (size_t)(i / 6 + 1));
     if (contacts->newton) csimi_coarse_mirror(c);
     for (i = 0; i < problem->contact_count; ++i)
         if (c->used[i]) csimi_coarse_stiffen(c, problem, contacts, i);
@@ -23017,7 +23085,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     for (k = 0; k < problem->contact_count; ++k) csimi_coarse_load(c, problem, k);
     csimi_coarse_collect(c, c->change);
     for (i = 0; i < m; ++i) {
-        const double *H = c->H0 + i * m;
+        const double *H = csimi_coarse_h(c, i);
         double sum = c->g[i] - H[i] * c->y[i];
         for (j = 0; j < i; ++j) {
             sum -= H[j] * c->y[j];
@@ -23026,7 +23094,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
         c->change[i] += sum;
     }
     for (i = 0; i < m; ++i) {
-        const double d = c->H0[i * m + i];
+        const double d = csimi_coarse_h(c, i)[i];
         left += d > 0 ? c->change[i] * c->change[i] / d : 0;
         whole += d > 0 ? c->g[i] * c->g[i] / d : 0;
     }
@@ -30080,7 +30148,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 }
 #endif
 /* ==== end solve/impulse.c */
-
+CSIMI_COLD
 /* ==== begin solve/size.c ======================================================================================== */
 /* solve/size: the sizes of a problem, for the memory of those who solve it. */
 
@@ -30113,7 +30181,7 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     return size;
 }
 /* ==== end solve/size.c */
-
+CSIMI_WARM
 /* ==== begin solve/lift.c ======================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
 /* solve/lift: the door from the velocity level to the solvers of the impulse level. A problem A v = b + J' lambda
@@ -32024,7 +32092,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
 #endif
 #endif
 /* ==== end solve/bounded.c */
-
+CSIMI_COLD
 /* ==== begin solve/reference.c =================================================================================== */
 /* solve/reference: sparse Cholesky of A and the Delassus matrix in full, a column a solve (CONDSIM_REFERENCE). */
 
@@ -32795,7 +32863,7 @@ CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot) {
     surface.triangle = s->face + 3 * (size_t)b->first_triangle;
     surface.x = s->look.x + 3 * (size_t)b->first_surface;
     surface.box = s->look.box + 6 * (size_t)s->look.first_box[slot];
-    surface.leaves = csimi_surface_boxes(b->triangle_count) / 2;
+    surface.leaves = csimi_surface_leaves(b->triangle_count);
     return surface;
 }
 
@@ -33637,6 +33705,7 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     int slot = w->free_link;
     csimi_link *l;
     uint32_t generation = 1;
+    int k;
     if (slot >= 0) {
         w->free_link = s->link[slot].next_free;
         generation = s->link[slot].generation;
@@ -33653,6 +33722,8 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
     l->body[0] = bodies[0];
     l->body[1] = bodies[1];
     l->break_force = break_force;
+    for (k = 0; k < 2; k++)
+        if (kind == CSIMI_JOINT && bodies[k] >= 0) s->body[bodies[k]].joints++;
     return slot;
 }
 
@@ -33666,7 +33737,7 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     id->world = w->stamp;
 }
 /* ==== end store/slots.c */
-
+CSIMI_WARM
 /* ==== begin store/spans.c ======================================================================================= */
 /* store/spans: the unknowns of a step, one line of CSIMI_UNKNOWNS a kind of body. Models know where the blocks of their
    kind begin (model/private.h); here is where their velocities, last representatives and forces are kept. */
@@ -34074,7 +34145,7 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) {
 }
 #endif
 /* ==== end store/axes_pose.c */
-
+CSIMI_COLD
 /* ==== begin store/bed.c ========================================================================================= */
 #if !defined(CONDSIM_NO_SLEEP)
 /* store/bed: what a step does not see. A world that sleeps keeps the items of bodies that are asleep, and of static
@@ -37609,8 +37680,7 @@ static bool csimi_body_rests(const csimi_staged *s, int slot, const csimi_body *
         return csimi_outside(s, "body", slot, "rest.ring", b->rest.ring, 0, s->n->bodies - 1L);
     CSIMI_MEMCPY(&next, CSIMI_AT(s, body) + sizeof(csimi_body) * (size_t)b->rest.ring + offsetof(csimi_body, rest),
                  sizeof next);
-    return next.asleep ||
-           csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
+    return next.asleep || csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
 }
 
 static bool csimi_body_stands(const csimi_staged *s, int slot, csimi_counts *at) {
@@ -38293,13 +38363,12 @@ CSIM_API const char *csim_build_info(void) {
 #undef CSIMI_TEXT_OF
 #undef CSIMI_TEXT_OF_
 /* ==== end store/snapshot.c */
-
+CSIMI_WARM
 /* ==== begin step/frame.c ======================================================================================== */
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-           CSIMI_AXES_LINES * n->axes;
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows + CSIMI_AXES_LINES * n->axes;
 }
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */
@@ -38318,9 +38387,17 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
+#else
+enum { CSIMI_MOVING_SIDES = 2 };
+#endif
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
+    return CSIMI_MOVING_SIDES * side * n->contacts +
+           2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
@@ -38556,13 +38633,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const float *box = s->box + 6;
+    const float *box = s->box + csimi_surface_box(1);
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
-        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
+        if (x[k] < (csim_real)box[4 * k] || x[k] > (csim_real)box[12 + 4 * k]) return 0;
+        side = csimi_min(side, (csim_real)box[12 + 4 * k] - (csim_real)box[4 * k]);
     }
     return side / 2;
 }
@@ -39020,16 +39097,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* step/shapes: contacts of two shapes. */
 
 #ifndef CONDSIM_NO_PATHS
-/* Paths cannot stop what joints hold together. */
-static bool csimi_in_joints(const csimi_store *s, int slot) {
-    int i;
-    for (i = 0; i < s->count.joints; i++) {
-        const csimi_link *l = s->link + s->joint[i].link;
-        if (l->body[0] == slot || l->body[1] == slot) return true;
-    }
-    return false;
-}
-
 /* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
    straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
    they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
@@ -39058,7 +39125,7 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
+    if (s->body[a->body].joints != 0 && s->body[b->body].joints != 0) return false; /* paths cannot stop such */
     p->a = a->item;
     p->b = b->item;
     p->way = way;
@@ -43144,6 +43211,7 @@ typedef struct csimi_paths {
     csimi_step_frame *f;
     const csim_real *v; /* [3 blocks] by which positions went */
     csim_real h, slack;
+    bool fine; /* they stop a slack deep */
     csimi_detector filter; /* who may touch whom */
     csim_real *until;      /* [bodies] by group: share of the step that its poses go */
     int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
@@ -43284,8 +43352,7 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || way * turn > 2 * p->slack ||
-               way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
+        fast = fast || way * turn > 2 * p->slack || way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
     return fast;
@@ -43323,8 +43390,7 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
         p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || p->spin[i] * turn > 2 * p->slack ||
-               p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
+        fast = fast || p->spin[i] * turn > 2 * p->slack || p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
     return fast;
 }
@@ -43375,7 +43441,8 @@ typedef struct csimi_path_pair {
     int a, b;
     csim_real way, spin, thick;
     csim_real thin;  /* half of what the thinner is thick; levels: 0 */
-    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
+    csim_real slack; /* how well their distance must be known */
+    csim_real deep;  /* how far they may overlap by their ways */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
     const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
 } csimi_path_pair;
@@ -43492,6 +43559,11 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
+/* How far shapes, the thinner one 2 thin thick, may overlap: contacts still push them apart from there. */
+static csim_real csimi_path_deep(const csimi_paths *p, csim_real thin, csim_real slack) {
+    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin);
+}
+
 static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     const csimi_store *s = &p->w->store;
     const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
@@ -43504,11 +43576,12 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
     q.slack = csimi_min(p->slack, thin / 4);
+    q.deep = csimi_path_deep(p, q.thin, q.slack);
     q.round = 0;
     q.facet = NULL;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
         B != CSIM_SHAPE_HALF_SPACE)
-        q.round = q.slack;
+        q.round = q.deep;
     return q;
 }
 
@@ -43527,15 +43600,15 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_path_floor(gap, q.slack, q.thin);
+    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1;
+    floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
         t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.deep, &gap, &n)) return 1;
         if (gap < floor) return last;
         if (gap < floor + near) return t;
         last = t;
@@ -43632,7 +43705,9 @@ static bool csimi_path_strays(csimi_paths *p) {
         const csimi_passing *q = p->f->passing + i;
         csim_real t;
         if (!q->strays) continue;
+        p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
+        p->fine = p->w->def.follow_paths;
         if (!(t < 1)) continue;
         stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
         stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
@@ -43646,16 +43721,16 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     const csimi_store *s = &p->w->store;
     const csim_vec3 shift = csim_sub(d, csimi_path_shift(p, shape));
     const csim_real way = csim_length(d) + p->way[shape];
+    const csim_real thin = csimi_path_thin(p, shape), deep = csimi_path_deep(p, thin, p->slack);
     csim_real t = 0, gap, floor = 0;
     csim_vec3 n;
     uint32_t zone;
     int look;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
+        const csim_pose at = csimi_path_shape(p, shape, t);
         csim_real rate;
-        gap =
-            csimi_distance_at(s->shape + shape, s->hull, csimi_path_shape(p, shape, t), csim_madd(x, t, d), &n, &zone) -
-            r;
-        if (look == 0) floor = csimi_min(gap, 0) - p->slack;
+        gap = csimi_distance_at(s->shape + shape, s->hull, at, csim_madd(x, t, d), &n, &zone) - r;
+        if (look == 0) floor = p->fine ? csimi_min(gap, 0) - p->slack : csimi_path_floor(gap, deep, thin);
         if (look > 0 && gap < floor + p->slack / 4) return t;
         rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
         if (!(rate * (1 - t) > gap - floor)) return 1;
@@ -43786,8 +43861,6 @@ static void csimi_path_nodes(csimi_paths *p) {
 
 /* ---- all of it */
 
-static double csimi_path_most(double a, double b) { return a > b ? a : b; }
-
 /* A floating tree goes on with what carries it. */
 static void csimi_path_carry_tree(csimi_paths *p, int t, int slot) {
     const csimi_state *s = &p->w->store.state;
@@ -43813,9 +43886,10 @@ static void csimi_path_write(csimi_paths *p) {
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
         p->f->stats.stopped++;
-        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
-            p->f->stats.stopped_short =
-                csimi_path_most(p->f->stats.stopped_short, (double)((1 - p->until[group]) * p->way[k]));
+        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
+            const double left = (double)((1 - p->until[group]) * p->way[k]);
+            if (left > p->f->stats.stopped_short) p->f->stats.stopped_short = left;
+        }
         if (b->kind == CSIM_RIGID) {
             const csim_pose pose = csimi_path_frame(p, slot, -1, 1);
             csimi_store_quat(p->f->next.rotation + 4 * (size_t)b->rigid, pose.rotation);
@@ -43828,31 +43902,30 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    const bool all = w->def.follow_paths; /* else those that strayed alone */
-    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
+    bool bodies = f->strays > 0, nodes = s->count.surface > 0, stopped = true;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    p.w = w;
+    p.w = p.filter.world = w;
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
     p.slack = csimi_path_slack(w);
+    p.fine = w->def.follow_paths;
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
-        p.looked[slot] = csimi_path_ways(&p, slot) && all;
-        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
+        p.looked[slot] = csimi_path_ways(&p, slot);
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
-        p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
-            const bool stopped = all && csimi_path_pairs(&p);
-            if (!csimi_path_strays(&p) && !stopped) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
+            stopped = csimi_path_pairs(&p);
+            stopped = csimi_path_strays(&p) || stopped;
         }
         if (nodes) csimi_path_nodes(&p);
         csimi_path_write(&p);
@@ -44239,7 +44312,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
 #undef CSIMI_UNSEEN_SHARE
 #endif
 /* ==== end step/unseen.c */
-
+CSIMI_COLD
 /* ==== begin step/measure.c ====================================================================================== */
 /* step/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
 
@@ -45355,7 +45428,7 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
 #endif
 #endif
 /* ==== end step/sleep.c */
-
+CSIMI_WARM
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -45719,10 +45792,8 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths || f->strays > 0) {
-        csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-        if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
-    }
+    csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
@@ -45928,7 +45999,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 #undef CSIMI_TURN
 #undef CSIMI_TURN_PASSES
 /* ==== end step/step.c */
-
+CSIMI_COLD
 /* ==== begin world/definitions.c ================================================================================= */
 /* world/definitions: what every definition begins with. */
 
@@ -48721,6 +48792,8 @@ static void csimi_drop_one(csim_world *w, int slot) {
     static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     if (l->kind == CSIMI_JOINT) csimi_axes_drop(s, l->item);
+    for (i = 0; i < 2; i++)
+        if (l->kind == CSIMI_JOINT && l->body[i] >= 0) s->body[l->body[i]].joints--;
     csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
@@ -48897,7 +48970,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     return CSIM_OK;
 }
 /* ==== end world/remove.c */
-
+CSIMI_WARM
 /* ==== begin world/queries.c ===================================================================================== */
 #if !defined(CONDSIM_NO_QUERIES)
 /* world/queries: the doors of queries, and what they ask of one leaf of the tree. */
@@ -49138,13 +49211,12 @@ static csim_query_hit csimi_face_hit(const csimi_search *q, int slot, int face) 
 /* A solid around a point; the triangle nearest to it. */
 static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surface *surface, csim_vec3 x,
                                csimi_surface_hit *hit) {
-    csim_real p[3];
-    int k;
+    csim_vec3 lower, upper;
     CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
-    csimi_store3(p, x);
-    for (k = 0; k < 3; k++)
-        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
+    csimi_surface_bounds(surface, &lower, &upper);
+    if (x.x < lower.x || x.y < lower.y || x.z < lower.z || x.x > upper.x || x.y > upper.y || x.z > upper.z)
+        return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
@@ -49911,7 +49983,7 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query
 #undef CSIMI_MOVES
 #endif
 /* ==== end world/character.c */
-
+CSIMI_COLD
 /* ==== begin world/draw.c ======================================================================================== */
 #if !defined(CONDSIM_NO_DRAW)
 /* world/draw: lines, triangles and points that show a world. */
@@ -51101,7 +51173,6 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
 
-
 #if defined(CONDSIM_NO_CABLE)
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
     CSIMI_MEMSET(I, 0, 9 * sizeof *I);
@@ -51578,6 +51649,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
                                     *skip, csimi_surface_hit *hit) {
     return false;
 }
+CSIMI_FN int csimi_surface_leaves(int count) { return 1; }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
 CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}
@@ -54510,7 +54582,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #endif
 #endif
 /* ==== end io/urdf.c */
-
+CSIMI_WARM
 #ifndef CSIMI_KEEP_MACROS /* the library's own tests keep them */
 #undef CSIMI_AMALGAMATED
 #undef CSIMI_BASE_PRIVATE_H
@@ -54616,9 +54688,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WRITTEN_OUT
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
-#undef CSIMI_GRID
-#undef CSIMI_WELD
-#undef CSIMI_NONE
 #undef CSIMI_FLAT
 #undef CSIMI_LIES
 #undef CSIMI_LEAF
@@ -54627,11 +54696,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
-#undef CSIMI_PAD
-#undef CSIMI_SPLITS
-#undef CSIMI_FAR_AWAY
-#undef CSIMI_UNSURE
-#undef CSIMI_LEAF_TRIANGLES
 #undef CSIMI_EDGE_SAMPLES
 #undef CSIMI_BOUNDS_BINS
 #undef CSIMI_BOUNDS_EVEN
@@ -54644,6 +54708,14 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_CAST_STEPS
 #undef CSIMI_TOUCHES_FEW
 #undef CSIMI_TOUCHES_MANY
+#undef CSIMI_GRID
+#undef CSIMI_WELD
+#undef CSIMI_NONE
+#undef CSIMI_PAD
+#undef CSIMI_SPLITS
+#undef CSIMI_FAR_AWAY
+#undef CSIMI_UNSURE
+#undef CSIMI_LEAF_TRIANGLES
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL

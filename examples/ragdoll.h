@@ -1,5 +1,5 @@
-/* ragdoll: a body of fifteen capsules on joints with limits, from a height and a mass, to copy and to change. It stands
-   at pose.position, arms down, looks along its x axis; y is its left. SI units; include condsim.h before this. */
+/* ragdoll: a body of fifteen parts, capsules on joints with limits, from a height and a mass, to copy and to change. It
+   stands at pose.position, arms down, looks along its x axis; y is its left. SI units; include condsim.h before this. */
 #ifndef RAGDOLL_H
 #define RAGDOLL_H
 
@@ -33,13 +33,13 @@ static const ragdoll_part ragdoll_parts[9] = {
     /* hips, chest, head */
     {-1, false, {0, 0, 0}, {0, R(-0.03), R(0.55)}, {0, R(0.03), R(0.55)}, R(0.07), R(0.142), 0, 0, 0, 0, 0},
     {0, false, {0, 0, R(0.6)}, {0, 0, R(0.67)}, {0, 0, R(0.76)}, R(0.085), R(0.355), R(0.6), R(0.4), R(0.5), 0, 0},
-    {1, false, {0, 0, R(0.86)}, {0, 0, R(0.92)}, {0, 0, R(0.94)}, R(0.06), R(0.081), R(0.7), R(0.6), R(1.0), 0, 0},
+    {1, false, {0, 0, R(0.86)}, {0, 0, R(0.91)}, {0, 0, R(0.94)}, R(0.06), R(0.081), R(0.7), R(0.6), R(1.0), 0, 0},
     /* the left: upper arm, forearm, hand; thigh, shank, foot */
-    {1, false, {0, R(0.15), R(0.82)}, {0, R(0.15), R(0.8)}, {0, R(0.15), R(0.65)},
+    {1, false, {0, R(0.129), R(0.82)}, {0, R(0.129), R(0.8)}, {0, R(0.129), R(0.65)},
      R(0.026), R(0.028), R(1.4), R(1.2), R(0.8), 0, 0},
-    {3, true, {0, R(0.15), R(0.63)}, {0, R(0.15), R(0.61)}, {0, R(0.15), R(0.51)},
+    {3, true, {0, R(0.129), R(0.63)}, {0, R(0.129), R(0.61)}, {0, R(0.129), R(0.51)},
      R(0.022), R(0.016), 0, 0, 0, R(-2.4), 0},
-    {4, false, {0, R(0.15), R(0.485)}, {0, R(0.15), R(0.465)}, {0, R(0.15), R(0.42)},
+    {4, false, {0, R(0.129), R(0.485)}, {0, R(0.129), R(0.465)}, {0, R(0.129), R(0.42)},
      R(0.02), R(0.006), R(0.8), R(0.5), R(0.3), 0, 0},
     {0, false, {0, R(0.055), R(0.53)}, {0, R(0.055), R(0.5)}, {0, R(0.055), R(0.32)},
      R(0.045), R(0.1), R(1.2), R(0.6), R(0.4), 0, 0},
@@ -76,23 +76,40 @@ static csim_vec3 ragdoll_point(const ragdoll_def *d, const csim_real *x) {
     return csim_pose_point(d->pose, csim_scale(d->height, csim_v3(x[0], x[1], x[2])));
 }
 
-static csim_status ragdoll_limb(csim_world *world, const ragdoll_def *d, const ragdoll_part *p, csim_body_id *id) {
-    static const csim_real hips[3] = {0, 0, CSIM_R(0.55)};
-    const csim_vec3 a = ragdoll_point(d, p->from), b = ragdoll_point(d, p->to);
-    const csim_vec3 along = csim_normalize(csim_sub(b, a)), z = csim_v3(0, 0, 1);
-    csim_rigid_def body = csim_default_rigid_def();
-    csim_shape shape = csim_capsule(d->height * p->radius, csim_length(csim_sub(b, a)) / 2);
-    const csim_vec3 about = csim_cross(z, along);
+/* A capsule from a to b, in heights, on a part whose origin is at `centre` and whose axes are the figure's. */
+static csim_shape ragdoll_capsule(const ragdoll_def *d, const csim_real *a, const csim_real *b, csim_real radius,
+                                  const csim_real *centre) {
+    const csim_vec3 from = csim_v3(a[0], a[1], a[2]), to = csim_v3(b[0], b[1], b[2]), z = csim_v3(0, 0, 1);
+    const csim_vec3 along = csim_normalize(csim_sub(to, from)), about = csim_cross(z, along);
     const csim_real turn = csim_dot(z, along) > CSIM_R(-0.999999) ? 1 + csim_dot(z, along) : 0;
-    body.pose.position = csim_scale(CSIM_R(0.5), csim_add(a, b));
-    body.pose.rotation.w = turn; /* the least one of z into its length */
-    body.pose.rotation.x = turn > 0 ? about.x : 1;
-    body.pose.rotation.y = turn > 0 ? about.y : 0;
-    body.pose.rotation.z = turn > 0 ? about.z : 0;
-    body.pose.rotation = csim_quat_normalize(body.pose.rotation);
-    body.shapes = &shape;
-    body.shape_count = 1;
-    body.mass = d->mass * p->mass;
+    csim_shape s = csim_capsule(d->height * radius, d->height * csim_length(csim_sub(to, from)) / 2);
+    s.local.position = csim_scale(CSIM_R(0.5), csim_add(from, to));
+    s.local.position = csim_scale(d->height, csim_sub(s.local.position, csim_v3(centre[0], centre[1], centre[2])));
+    s.local.rotation.w = turn; /* the least turn of z into its length */
+    s.local.rotation.x = turn > 0 ? about.x : 1;
+    s.local.rotation.y = turn > 0 ? about.y : 0;
+    s.local.rotation.z = turn > 0 ? about.z : 0;
+    s.local.rotation = csim_quat_normalize(s.local.rotation);
+    return s;
+}
+
+/* A part's axes are the figure's: x ahead, y to its left, z up as it stands. */
+static csim_status ragdoll_limb(csim_world *world, const ragdoll_def *d, int i, csim_body_id *id) {
+    static const csim_real hips[3] = {0, 0, CSIM_R(0.55)};
+    static const csim_real right[3] = {0, CSIM_R(-0.085), CSIM_R(0.805)}, left[3] = {0, CSIM_R(0.085), CSIM_R(0.805)};
+    const ragdoll_part p = ragdoll_part_of(i);
+    csim_rigid_def body = csim_default_rigid_def();
+    csim_shape shape[2];
+    csim_real centre[3];
+    int k;
+    for (k = 0; k < 3; ++k) centre[k] = (p.from[k] + p.to[k]) / 2;
+    shape[0] = ragdoll_capsule(d, p.from, p.to, p.radius, centre);
+    if (i == 1) shape[1] = ragdoll_capsule(d, right, left, CSIM_R(0.045), centre); /* the shoulders are the chest's */
+    body.pose.position = ragdoll_point(d, centre);
+    body.pose.rotation = d->pose.rotation;
+    body.shapes = shape;
+    body.shape_count = i == 1 ? 2 : 1;
+    body.mass = d->mass * p.mass;
     body.surface.friction = d->friction;
     body.angular_velocity = d->spin;
     body.velocity = csim_add(
@@ -130,7 +147,7 @@ static csim_status ragdoll_create(csim_world *world, const ragdoll_def *d, ragdo
     int i;
     for (i = 0; i < RAGDOLL_PARTS && status == CSIM_OK; ++i) {
         const ragdoll_part p = ragdoll_part_of(i);
-        status = ragdoll_limb(world, d, &p, r->part + i);
+        status = ragdoll_limb(world, d, i, r->part + i);
         if (status == CSIM_OK && i > 0) status = ragdoll_hang(world, d, &p, r, i);
     }
     return status;

@@ -274,17 +274,19 @@ static double ragdoll_over(const csim_world *world, const ragdoll *r, int i) {
     return fmax(over, swing * fmin((double)p.reach, (double)p.aside));
 }
 
-/* How deep points of a capsule's axis are, with its radius, in the stairs. */
+/* How deep points of the axes of a part's capsules are, with their radius, in the stairs. */
 static double ragdoll_depth(const csim_world *world, csim_body_id id) {
     const csim_geometry *g;
     csim_pose pose;
     double deep = 0;
-    int k;
-    if (csim_body_shape(world, id, 0, &g, NULL) != CSIM_OK || csim_body_get_pose(world, id, &pose) != CSIM_OK) return 0;
-    for (k = -2; k <= 2; k++) {
-        const csim_vec3 x = csim_pose_point(pose, csim_v3(0, 0, g->half_height * CSIM_R(0.5) * (csim_real)k));
-        deep = fmax(deep, (double)g->radius - stair_distance((double)x.x, (double)x.z));
-    }
+    int i, k;
+    if (csim_body_get_pose(world, id, &pose) != CSIM_OK) return 0;
+    for (i = 0; csim_body_shape(world, id, i, &g, NULL) == CSIM_OK; i++)
+        for (k = -2; k <= 2; k++) {
+            const csim_vec3 axis = csim_v3(0, 0, g->half_height * CSIM_R(0.5) * (csim_real)k);
+            const csim_vec3 x = csim_pose_point(pose, csim_pose_point(g->local, axis));
+            deep = fmax(deep, (double)g->radius - stair_distance((double)x.x, (double)x.z));
+        }
     return deep;
 }
 
