@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 16a947e0f41526aa
+   Hash of the parts: fe9766b7e2b3946f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14911,8 +14911,8 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
 }
 
 /* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
-   empty box is far. */
-#if defined(__GNUC__) && !defined(CONDSIM_TINY)
+   empty box is far. Not by vectors where floats are counted in long double (x87): a scalar does not fit one there. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY) && !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
 typedef float csimi_four __attribute__((vector_size(16)));
 typedef int csimi_four_bits __attribute__((vector_size(16)));
 
@@ -31902,7 +31902,8 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
-static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
+static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params,
+                                                  const csim_real *lambda) {
     const csim_problem *p = s->problem;
     int m, k, at = 0;
     s->quick = s->slow = 0;
@@ -31986,8 +31987,9 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
 }
 
-static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, const csim_solver_params *params,
-                                     csim_solution *solution, csim_certificate *certificate) {
+static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p,
+                                                    const csim_solver_params *params, csim_solution *solution,
+                                                    csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
     csimi_problem_load(s->problem, s->sum, s->wide);
@@ -43898,7 +43900,7 @@ static void csimi_path_write(csimi_paths *p) {
     }
 }
 
-CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
@@ -45774,7 +45776,8 @@ static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_ste
 }
 
 /* Everything of a step but its commit. */
-static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+static CSIMI_NOINLINE csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step,
+                                                     csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
     csimi_tree_choose_bounds(w);
@@ -51942,7 +51945,7 @@ static bool csimi_text_begin_failure(csimi_text *t, csim_status status) {
 
 static void csimi_text_say(csimi_text *t, const char *words) {
     size_t length = 0;
-    while (t->error->text[length]) ++length;
+    while (length < sizeof t->error->text && t->error->text[length]) ++length;
     csimi_append_text(t->error->text, sizeof t->error->text, length, words);
 }
 

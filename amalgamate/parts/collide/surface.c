@@ -337,8 +337,8 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
 }
 
 /* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
-   empty box is far. */
-#if defined(__GNUC__) && !defined(CONDSIM_TINY)
+   empty box is far. Not by vectors where floats are counted in long double (x87): a scalar does not fit one there. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY) && !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
 typedef float csimi_four __attribute__((vector_size(16)));
 typedef int csimi_four_bits __attribute__((vector_size(16)));
 

@@ -46,7 +46,7 @@ static bool csimi_text_begin_failure(csimi_text *t, csim_status status) {
 
 static void csimi_text_say(csimi_text *t, const char *words) {
     size_t length = 0;
-    while (t->error->text[length]) ++length;
+    while (length < sizeof t->error->text && t->error->text[length]) ++length;
     csimi_append_text(t->error->text, sizeof t->error->text, length, words);
 }
 

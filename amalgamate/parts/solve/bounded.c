@@ -590,7 +590,8 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
-static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
+static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params,
+                                                  const csim_real *lambda) {
     const csim_problem *p = s->problem;
     int m, k, at = 0;
     s->quick = s->slow = 0;
@@ -674,8 +675,9 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
 }
 
-static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, const csim_solver_params *params,
-                                     csim_solution *solution, csim_certificate *certificate) {
+static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p,
+                                                    const csim_solver_params *params, csim_solution *solution,
+                                                    csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
     csimi_problem_load(s->problem, s->sum, s->wide);

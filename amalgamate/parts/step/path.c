@@ -702,7 +702,7 @@ static void csimi_path_write(csimi_paths *p) {
     }
 }
 
-CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
