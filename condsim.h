@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fe9766b7e2b3946f
+   Hash of the parts: 8fd1a8efb7bd3df9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -45776,8 +45776,7 @@ static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_ste
 }
 
 /* Everything of a step but its commit. */
-static CSIMI_NOINLINE csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step,
-                                                     csimi_arena *arena) {
+static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
     csimi_tree_choose_bounds(w);

@@ -343,8 +343,7 @@ static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_ste
 }
 
 /* Everything of a step but its commit. */
-static CSIMI_NOINLINE csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step,
-                                                     csimi_arena *arena) {
+static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
     csimi_tree_choose_bounds(w);
