@@ -166,7 +166,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
                       "at most capacity.pairs; call csim_world_reserve");
 }
 
-CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_detector d;
     size_t mark = arena->used;
     csim_status status;

@@ -93,7 +93,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     }
 }
 
-CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_last_table r;
     size_t mark = arena->used;
     int i;

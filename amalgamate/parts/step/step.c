@@ -109,7 +109,8 @@ static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, 
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
-static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+static CSIMI_NOINLINE csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step,
+                                                     csimi_arena *arena) {
     size_t mark = arena->used;
     csimi_closing closing;
     csim_status status = CSIM_OK;
@@ -480,21 +481,6 @@ static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena
     return status;
 }
 
-/* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
-static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
-    const csimi_counts *have = &w->store.capacity;
-    csimi_counts need = w->store.count;
-    csim_status status;
-    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
-        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
-    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
-    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
-    if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
-        return CSIM_CAPACITY;
-    status = csimi_ensure(w, &need, "csim_world_step");
-    return status ? status : CSIMI_AGAIN;
-}
-
 /* A step that is not certified, and missed nothing it knows of, has no figures. */
 static void csimi_tell_unchecked(csim_step_stats *stats) {
     if (!(stats->flags & CSIM_FLAG_UNCHECKED) || (stats->flags & CSIM_FLAG_UNCERTIFIED)) return;
@@ -513,6 +499,22 @@ static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_s
     w->stats.step = steps + (status ? 0u : 1u);
     w->stats.time = w->time;
     w->stats.memory_bytes = w->heap.held;
+}
+
+/* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
+static csim_status csimi_grow(csim_world *w) {
+    const csim_step_stats *found = &w->stats;
+    const csimi_counts *have = &w->store.capacity;
+    csimi_counts need = w->store.count;
+    csim_status status;
+    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
+        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+    if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
+        return CSIM_CAPACITY;
+    status = csimi_ensure(w, &need, "csim_world_step");
+    return status ? status : CSIMI_AGAIN;
 }
 
 /* Whether a step has nothing to do: nobody is up, and the last one left no contact. */
@@ -537,7 +539,6 @@ static csim_status csimi_pass_time(csim_world *w, csim_real h) {
 
 CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csimi_step_frame *frame;
-    csim_step_stats stats;
     csimi_arena arena;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
@@ -550,16 +551,16 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
-        stats = frame->stats; /* it lies in what may be given back now */
-        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w, &stats);
+        if (!status && arena.overflow)
+            status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
+                                "a larger block");
+        csimi_keep_stats(w, &frame->stats, status); /* now: growth gives back where they lie */
+        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
-    if (!status && arena.overflow)
-        status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
-                            "a larger block");
     if (status) csimi_sleep_on(w);
-    csimi_keep_stats(w, &stats, status);
     w->stats.scratch_bytes = arena.high;
+    w->stats.memory_bytes = w->heap.held;
     return status;
 }
 
