@@ -39,7 +39,7 @@ static const film_shot gallery_shots[] = {
     {"cable-winding", "", 0, 0, 12, 0, -0.6, 0.25, 0.88}, {"capstan", "", 0, 0, 2, 0, -0.9, 0.9, 0.88},
     {"jamming", "", 0, 0, 0.3, 0, -0.9, 0.30, 0.88},      {"net", "", 4, 0, 1, 0, -0.9, 0.30, 0.88},
     {"beam", "", 0, 0, 1.75, 0, -0.3, 0.30, 0.75},        {"shots", "", 20, 0, 0.1, 0, -0.9, 0.45, 0.9},
-    {"catenary", "", 0, 0, 5, 0, -1.4, 0.12, 0.85},       {"car", "", 0, 0, 2, 0, -0.9, 0.38, 0.88},
+    {"catenary", "", 0, 0, 5, 0, -1.4, 0.12, 0.85},       {"car", "", 0, 0, 2, 0, -0.9, 0.38, 0.4},
     {"ragdoll", "", 0, 0, 1.2, 0, -0.9, 0.38, 0.88},
     {"character", "", 0, 0, 3, 0, -0.9, 0.38, 0.88},
     {"floor-of-triangles", "", 0, 0, 1, 0, -0.9, 0.38, 0.88},
@@ -127,7 +127,7 @@ static bool film_expose(film_stage *s, const film_shot *shot) {
     for (i = 0; i < times; i++) {
         if (!film_run_to(s, shot->to * i / times)) return false;
         for (k = 0; k < count; k++)
-            if (cast_now()->item[k].kind == CAST_PIECE && cast_now()->item[k].colour != REPLAY_FIXED && cast_stay(k) < 0)
+            if (cast_now()->item[k].kind == CAST_PIECE && !paint_is_still(cast_now()->item + k) && cast_stay(k) < 0)
                 return snprintf(s->why, sizeof s->why, "out of memory"), false;
     }
     return film_run_to(s, shot->to);

@@ -264,6 +264,9 @@ static void paint_take(double low[3], double high[3], const float *x, double r) 
     }
 }
 
+/* Walls and floors stand still, and land, which has a colour of its own. */
+bool paint_is_still(const cast_item *item) { return item->colour != REPLAY_AUTO; }
+
 /* A fixed plate that stands upright and is as large as what moves. */
 static bool paint_is_glass(const cast_item *item, double extent) {
     double low[3] = {1e9, 1e9, 1e9}, high[3] = {-1e9, -1e9, -1e9}, thin, wide;
@@ -298,7 +301,7 @@ void paint_bounds(const cast *c, double low[3], double high[3]) {
     for (still = 0; still < 2 && low[0] > high[0]; still++)
         for (i = 0; i < c->count; i++) {
             const cast_item *item = c->item + i;
-            if ((item->colour == REPLAY_FIXED) != still || item->kind == CAST_FLOOR) continue;
+            if (paint_is_still(item) != (still == 1) || item->kind == CAST_FLOOR) continue;
             for (k = 0; k < item->vertex_count; k++) {
                 paint_vec x = paint_of(item->vertex + 3 * k);
                 if (item->kind == CAST_PIECE) x = paint_add(paint_of(item->pose), paint_turn(item->pose + 3, x));
@@ -492,6 +495,15 @@ static void paint_project(paint *p, const paint_view *v) {
     }
 }
 
+/* Own colours are written for screens, 0xRRGGBB; light adds in linear ones. */
+static const float *paint_tint(const cast_item *item, float own[3]) {
+    int k;
+    if (item->colour == REPLAY_FIXED) return paint_stone;
+    if (item->colour < 0) return paint_palette[item->like * 5 % 8];
+    for (k = 0; k < 3; k++) own[k] = powf((float)(item->colour >> (16 - 8 * k) & 255) / 255, 2.2f);
+    return own;
+}
+
 /* Light of one sample: of its triangle, of the ground, or of the page behind everything. */
 static void paint_sample(const paint *p, const cast *c, const paint_view *v, int u, int w, int id, float *rgb) {
     const float across = ((float)u + 0.5f - (float)(p->width * PAINT_FINE) / 2) / p->scale;
@@ -504,6 +516,7 @@ static void paint_sample(const paint *p, const cast *c, const paint_view *v, int
         const cast_item *item = c->item + t->item;
         const paint_vec e1 = paint_sub(t->x[1], t->x[0]), e2 = paint_sub(t->x[2], t->x[0]);
         const paint_vec q = paint_cross(ray, e2), d = paint_sub(v->eye, t->x[0]), r = paint_cross(d, e1);
+        float own[3];
         const float det = paint_dot(e1, q), a = paint_dot(d, q) / det, b = paint_dot(ray, r) / det;
         const paint_vec x = paint_add(v->eye, paint_scale((double)(paint_dot(e2, r) / det), ray));
         paint_vec n = paint_add(paint_scale((double)(1 - a - b), t->n[0]),
@@ -511,8 +524,7 @@ static void paint_sample(const paint *p, const cast *c, const paint_view *v, int
         n = paint_unit(n);
         if (paint_dot(n, paint_cross(e1, e2)) < 0) n = paint_scale(-1, n);
         if (paint_dot(paint_cross(e1, e2), toward) < 0) n = paint_scale(-1, n); /* the other side of a sheet */
-        paint_shade(p, item->colour == REPLAY_FIXED ? paint_stone : paint_palette[item->like * 5 % 8], x, n, toward,
-                    item->colour != REPLAY_FIXED, rgb);
+        paint_shade(p, paint_tint(item, own), x, n, toward, !paint_is_still(item), rgb);
     } else {
         const float down = p->has_ground && ray.z < -1e-4f ? (p->ground - v->eye.z) / ray.z : -1;
         paint_vec x = paint_add(v->eye, paint_scale((double)(down > 0 ? down : 1e3f * p->reach), ray));
