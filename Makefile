@@ -211,6 +211,8 @@ $(BUILD)/tests/%-$1: tests/%.c $(BUILD)/$1/libscenes.a $(BUILD)/$1/libcondsim.a 
 endef
 $(foreach r,double float,$(eval $(call TEST_RULES,$r)))
 
+$(BUILD)/tests/test_film-double: $(BUILD)/bin/condsim-film # it draws pictures again
+
 # a program that does not build is one failure in the total, not the end of the others
 $(BUILD)/logs/%.log: $(BUILD)/tests/% FORCE
 	@mkdir -p $(@D)
@@ -259,7 +261,7 @@ golden: $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float
 
 # the tests that are too slow for make test
 SLOW_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -l '^SLOW_' tests/test_*.c))
-check: condsim.h $(BUILD)/bin/condsim-scene $(FIGURE_TESTS) $(SLOW_TESTS:%=%-double) $(SLOW_TESTS:%=%-float)
+check: condsim.h $(BUILD)/bin/condsim-scene $(BUILD)/bin/condsim-film $(FIGURE_TESTS) $(SLOW_TESTS:%=%-double) $(SLOW_TESTS:%=%-float)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh long
 
 embedded: condsim.h
