@@ -60,6 +60,11 @@ bounded_row() { # SCENE SECONDS ASKED: what it got right
 certified_row() { # SCENE SECONDS TOLERANCE ASKED
     file=$OUT/$1.certified.$3
     peer condsim "$file" scene="$1" dt=0.0166667 T="$2" mode=certified tol="$3"
+    if [ -z "$(field uncertified "$file")" ]; then # the line of a run that has not ended
+        echo "| $1, $3, $2 s, not ended after 200 s | $(number "$(field ms/step "$file")") | - |" \
+            "$(number "$(field ms_max "$file")") | - | - | $4 |"
+        return
+    fi
     echo "| $1, $3, $2 s | $(number "$(field ms/step "$file")") | $(number "$(field ms_busiest_second "$file")") |" \
         "$(number "$(field ms_max "$file")") | $(number "$(field ms_last3rd "$file")") |" \
         "$(field uncertified "$file") | $4 |"
