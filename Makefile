@@ -244,8 +244,8 @@ test-physics_audit: $(BUILD)/logs/physics_audit.log
 
 # tests of what a clone does not bring: the meshes, robots and problems of other people in the folder shared beside the
 # project, packages; they say by name what they lack
-SHARED := $(patsubst tests/%.c,%,$(shell grep -l '^NEEDS' tests/test_*.c))
-SHARED_RUNS := $(foreach t,test_fc3d $(filter-out test_fc3d,$(SHARED)),$t-double $t-float) # the longest first
+ASKING := $(patsubst tests/%.c,%,$(shell grep -l '^NEEDS' tests/test_*.c))
+SHARED_RUNS := $(foreach t,test_fc3d $(filter-out test_fc3d,$(ASKING)),$t-double $t-float) # the longest first
 $(BUILD)/logs/shared-%.log: $(BUILD)/tests/% FORCE
 	@mkdir -p $(@D)
 	@sh tests/run.sh one $@ $< -q --shared
