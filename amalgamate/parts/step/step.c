@@ -541,6 +541,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csimi_step_frame *frame;
     csimi_arena arena;
     csim_status status;
+    bool full;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
     if (!csimi_finite(h))
@@ -551,16 +552,16 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
-        if (!status && arena.overflow)
+        full = status == CSIM_CAPACITY && w->grow;
+        if (!status && arena.overflow) /* committed: it is not to be tried again */
             status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                                 "a larger block");
         csimi_keep_stats(w, &frame->stats, status); /* now: growth gives back where they lie */
-        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w);
+        if (full) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (status) csimi_sleep_on(w);
     w->stats.scratch_bytes = arena.high;
-    w->stats.memory_bytes = w->heap.held;
     return status;
 }
 
