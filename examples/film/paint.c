@@ -264,7 +264,6 @@ static void paint_take(double low[3], double high[3], const float *x, double r) 
     }
 }
 
-/* Walls and floors stand still, and land, which has a colour of its own. */
 bool paint_is_still(const cast_item *item) { return item->colour != REPLAY_AUTO; }
 
 /* A fixed plate that stands upright and is as large as what moves. */

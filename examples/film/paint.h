@@ -20,8 +20,9 @@ paint *paint_open(int width, int height); /* null: out of memory */
 void paint_close(paint *p);
 /* Corners and normals of what the cast holds now: once after each new cast. */
 bool paint_cast(paint *p, const cast *c);
-/* Low and high corner of what moves; of all, where nothing does. */
+/* Walls, floors, and land, which has a colour of its own. */
 bool paint_is_still(const cast_item *item);
+/* Low and high corner of what moves; of all, where nothing does. */
 void paint_bounds(const cast *c, double low[3], double high[3]);
 void paint_fit(paint_camera *camera, const double low[3], const double high[3], double aspect, double zoom);
 /* rgb: width x height x 3, rows from above. */
