@@ -77,13 +77,17 @@ small_row() { # SCENE LABEL
         "$(number "$(over "$1" ms/step)") | 3 | $(beside "$1" driftmax_mm) |"
 }
 
+# Of a scene that does not measure its frames: the phases together; their worst need not be of one step.
+phases() { sed -n "s|^$1_[a-z]*_ms=||p" "$2" | awk '{ s += $1 } END { if (NR) print s }'; } # mean|max FILE
 scene_row() { # LABEL ASKED NAME OPTIONS...
     label=$1 asked=$2 file=$OUT/scene.$3.$(echo "$*" | cksum | cut -d' ' -f1)
     shift 2
     timeout 200 "$SCENE" "$@" --h 0.0166667 --tol 1e-3 --summary >"$file" 2>/dev/null
     mean=$(value mean_ms "$file") worst=$(value worst_ms "$file")
     [ -n "$mean" ] || mean=$(value step_us "$file" | awk '{ print $1 / 1000 }')
-    echo "| $label | \`$*\` | $(number "$mean") | $(number "$worst") |" \
+    [ -n "$mean" ] || mean=$(phases mean "$file")
+    if [ -n "$worst" ]; then worst=$(number "$worst"); else worst="at most $(number "$(phases max "$file")")"; fi
+    echo "| $label | \`$*\` | $(number "$mean") | $worst |" \
         "$(value uncertified_steps "$file") of $(value steps "$file") | $asked |"
 }
 
