@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e96bce4688add6a6
+   Hash of the parts: 3f3cc701ed02cabd
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3232,6 +3232,12 @@ CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 
 /* ---- status.c */
 
+/* The bits of a csim_real. */
+#ifdef CONDSIM_FLOAT
+typedef uint32_t csimi_bits;
+#else
+typedef uint64_t csimi_bits;
+#endif
 /* True when x is neither NaN nor infinite, by its bits (works under any compiler flag). */
 CSIMI_FN bool csimi_finite(csim_real x);
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
@@ -3359,6 +3365,15 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[0] += M[0] * a + M[3] * b + M[6] * c;
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
+}
+/* Whether M is the identity, as most terms of problems are: a point moves with its own block. By its bits, without a
+   branch for each; a zero with a sign is taken for something else. */
+CSIM_INLINE bool csimi_is_identity(const csim_real *M) {
+    static const csim_real one = 1;
+    csimi_bits b[9], i;
+    CSIMI_MEMCPY(b, M, sizeof b);
+    CSIMI_MEMCPY(&i, &one, sizeof i);
+    return ((b[0] ^ i) | (b[4] ^ i) | (b[8] ^ i) | b[1] | b[2] | b[3] | b[5] | b[6] | b[7]) == 0;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
 CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
@@ -6981,10 +6996,8 @@ CSIM_API const char *csim_status_text(csim_status status) {
 
 /* An exponent of all ones means NaN or infinity; comparing numbers instead would vanish under -ffast-math. */
 #ifdef CONDSIM_FLOAT
-typedef uint32_t csimi_bits;
 #define CSIMI_EXPONENT 0x7f800000u
 #else
-typedef uint64_t csimi_bits;
 #define CSIMI_EXPONENT ((uint64_t)0x7ff << 52)
 #endif
 
@@ -9995,8 +10008,18 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     }
 }
 
+/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
+static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
+    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
+    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
+    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
+    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
+    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
+    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
+}
+
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
+    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (csimi_place_kind_of(p)) {
@@ -10008,8 +10031,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         trace = 3 / s->rigid_mass[p->item];
         csimi_store3(x, point);
         csimi_rigid_arm(s, p->item, x, J);
-        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        trace = csimi_arm_mobility(trace, J, s->rigid_inverse + 9 * (size_t)p->item);
         break;
     case CSIMI_PLACE_EDGE:
         for (k = 0; k < 2; k++) {
@@ -10020,10 +10042,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         csimi_frame_inertia_world(s, p->item, I);
         csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
         csimi_skew(x, J);
-        if (csimi_inverse3(I, inverse)) {
-            csimi_matmul(J, inverse, JI);
-            for (k = 0; k < 9; k++) trace += JI[k] * J[k];
-        }
+        if (csimi_inverse3(I, inverse)) trace = csimi_arm_mobility(trace, J, inverse);
         break;
     case CSIMI_PLACE_FACE:
         if (p->node[3] > 0) return 0;
@@ -20041,7 +20060,11 @@ static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
     int k, count = csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? 2 : 1;
-    csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
+    csim_status status = CSIM_OK;
+    if (!(csimi_law_is(c, CSIM_LAW_ANISOTROPIC) || csimi_law_is(c, CSIM_LAW_INVERTIBLE)) && c->mu[0] >= 0 &&
+        csimi_finite(c->mu[0]))
+        return CSIM_OK;
+    status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
@@ -20889,7 +20912,10 @@ static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, con
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
         csimi_wide y[3] = {0, 0, 0};
-        csimi_addmulT3_wide(p->terms[k].J, impulse, y);
+        if (csimi_is_identity(p->terms[k].J))
+            CSIMI_MEMCPY(y, impulse, sizeof y);
+        else
+            csimi_addmulT3_wide(p->terms[k].J, impulse, y);
         for (i = 0; i < 3; ++i) {
             g[at + i] += y[i];
             magnitude[at + i] += csimi_cert_abs(y[i]);
@@ -20962,20 +20988,13 @@ static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
             2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
-static bool csimi_cert_identity(const csim_real *J) {
-    int i;
-    for (i = 0; i < 9; ++i)
-        if (csimi_cert_abs((csimi_wide)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
-    return true;
-}
-
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (csimi_wide)mass;
-    if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
+    if (side->count == 1 && csimi_is_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
         return 3 / ((csimi_wide)D[0] + (csimi_wide)D[4] + (csimi_wide)D[8]);
     }
@@ -20988,6 +21007,7 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+    csimi_wide *norm;   /* then of v, loaded and g: what terms add that are the identity */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
@@ -21003,6 +21023,12 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         const csim_real *J = p->terms[k].J;
         csimi_wide x[3], term[3], loaded[3], worth[3];
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
+        if (csimi_is_identity(J)) {
+            for (i = 0; i < 3; ++i) w[i] += sign * x[i];
+            *speed += blocks->norm[at] + blocks->norm[at + 1];
+            *rounded += blocks->norm[at + 2];
+            continue;
+        }
         for (i = 0; i < 3; ++i, J += 3) {
             const csimi_wide a = (csimi_wide)J[0], b = (csimi_wide)J[1], c = (csimi_wide)J[2];
             term[i] = a * x[0] + b * x[1] + c * x[2];
@@ -21188,21 +21214,21 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
-static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: csimi_cert_power */
+static csimi_wide csimi_cert_work(const csimi_cert_contact *c, csimi_wide power) {
     if (!csimi_cert_frictional(c->contact)) return 0;
     if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
-    return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
+    return csimi_cert_abs(c->lambda[0] * c->u[0]) + power;
 }
 
-/* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho) {
+/* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form; slip: |u_t|. */
+static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho, csimi_wide slip) {
     const csimi_wide mu = (csimi_wide)c->contact->mu[0];
     csimi_wide x[3], y[3], sum = 0;
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
-    x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
+    x[0] -= rho * mu * slip;
     csimi_cert_cone(mu, x, y);
     for (i = 0; i < 3; ++i) sum += (c->lambda[i] - y[i]) * (c->lambda[i] - y[i]);
     return sum;
@@ -21247,8 +21273,7 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
-    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 3; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
     for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
@@ -21316,7 +21341,9 @@ static bool csimi_cert_opens(const csimi_cert_contact *c) {
     return !(csimi_cert_norm3(c->lambda) > 0) && c->u[0] > 0 && c->u[0] * c->u[0] > CSIMI_WIDE(1e-12) * slip2;
 }
 
-static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
+static void csimi_cert_describe(const csimi_cert_contact *c, csimi_wide power, csimi_cert_maps *sum,
+                                csim_certificate *out) {
+    csimi_wide slip;
     if (!csimi_cert_frictional(c->contact)) return;
     if (csimi_cert_opens(c) && csimi_law_is(c->contact, CSIM_LAW_STRICT)) {
         sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
@@ -21326,10 +21353,11 @@ static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *su
     csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
     csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
     csimi_cert_take(&out->dissipation, csimi_cert_dissipation(c));
-    csimi_cert_take(&out->dissipation_power, csimi_cert_power(c));
+    csimi_cert_take(&out->dissipation_power, power);
     if (!csimi_law_is(c->contact, CSIM_LAW_STRICT) && !csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) return;
-    sum->map2 += csimi_cert_natural_map2(c, c->rho);
-    sum->plain2 += csimi_cert_natural_map2(c, 1);
+    slip = csimi_cert_norm2(c->u + 1);
+    sum->map2 += csimi_cert_natural_map2(c, c->rho, slip);
+    sum->plain2 += csimi_cert_natural_map2(c, 1, slip);
     sum->norm2 += c->lambda[0] * c->lambda[0] + c->lambda[1] * c->lambda[1] + c->lambda[2] * c->lambda[2];
     sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
 }
@@ -21350,14 +21378,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        csimi_wide figure, residual, norm;
+        csimi_wide figure, residual, norm, power;
         csimi_cert_read(p, m, v, lambda, most, blocks, &c);
         residual = csimi_cert_residual(&c);
         norm = csimi_cert_norm3(c.lambda);
         figure = residual / csimi_cert_max(norm, csimi_cert_max(median, c.tiny));
         kept->missed[m] = residual / c.rho;
         kept->speed[m] = c.speed;
-        kept->work[m] = csimi_cert_work(&c);
+        power = csimi_cert_frictional(c.contact) ? csimi_cert_power(&c) : 0;
+        kept->work[m] = csimi_cert_work(&c, power);
         kept->rounded[m] = c.rounded;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
@@ -21366,7 +21395,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
+        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, power, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_motion(p, lambda, kept, csimi_sqrt64(weighed / weight), out);
@@ -21394,6 +21423,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     arena = csimi_arena_in(scratch, scratch_bytes);
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.norm = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
@@ -21410,6 +21440,12 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
         const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
         blocks.g[i] = blocks.loaded[i] / d;
         blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+        blocks.norm[i] = (csimi_wide)v[i];
+    }
+    for (i = 0; i < 3 * problem->A.n; i += 3) {
+        blocks.norm[i] = csimi_cert_norm3(blocks.norm + i);
+        blocks.norm[i + 1] = csimi_cert_norm3(blocks.loaded + i);
+        blocks.norm[i + 2] = csimi_cert_norm3(blocks.g + i);
     }
     if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
@@ -25454,19 +25490,32 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
+/* g += J' world, of one side */
+static void csimi_side_load(const csim_problem *p, const csim_side *side, const csimi_wide *world, csimi_wide *g) {
+    int k;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
+        if (csimi_is_identity(p->terms[k].J)) {
+            at[0] += world[0];
+            at[1] += world[1];
+            at[2] += world[2];
+        } else {
+            csimi_addmulT3_wide(p->terms[k].J, world, at);
+        }
+    }
+}
+
 CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
-    int i, k, m;
+    int i, m;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        for (k = c->a.first; k < c->a.first + c->a.count; ++k)
-            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        csimi_side_load(p, &c->a, world, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        for (k = c->b.first; k < c->b.first + c->b.count; ++k)
-            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        csimi_side_load(p, &c->b, world, g);
     }
 }
 
@@ -25487,7 +25536,8 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = 0, high = s->body_count;
+        int low = (int)((int64_t)block * s->body_count / A->n), high = low + 1; /* where bodies are alike */
+        if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
             if (s->body_first[middle] <= block)

@@ -120,6 +120,12 @@ CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 
 /* ---- status.c */
 
+/* The bits of a csim_real. */
+#ifdef CONDSIM_FLOAT
+typedef uint32_t csimi_bits;
+#else
+typedef uint64_t csimi_bits;
+#endif
 /* True when x is neither NaN nor infinite, by its bits (works under any compiler flag). */
 CSIMI_FN bool csimi_finite(csim_real x);
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);

@@ -18,10 +18,8 @@ CSIM_API const char *csim_status_text(csim_status status) {
 
 /* An exponent of all ones means NaN or infinity; comparing numbers instead would vanish under -ffast-math. */
 #ifdef CONDSIM_FLOAT
-typedef uint32_t csimi_bits;
 #define CSIMI_EXPONENT 0x7f800000u
 #else
-typedef uint64_t csimi_bits;
 #define CSIMI_EXPONENT ((uint64_t)0x7ff << 52)
 #endif
 

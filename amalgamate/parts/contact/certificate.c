@@ -42,7 +42,10 @@ static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, con
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
         csimi_wide y[3] = {0, 0, 0};
-        csimi_addmulT3_wide(p->terms[k].J, impulse, y);
+        if (csimi_is_identity(p->terms[k].J))
+            CSIMI_MEMCPY(y, impulse, sizeof y);
+        else
+            csimi_addmulT3_wide(p->terms[k].J, impulse, y);
         for (i = 0; i < 3; ++i) {
             g[at + i] += y[i];
             magnitude[at + i] += csimi_cert_abs(y[i]);
@@ -115,20 +118,13 @@ static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
             2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
-static bool csimi_cert_identity(const csim_real *J) {
-    int i;
-    for (i = 0; i < 9; ++i)
-        if (csimi_cert_abs((csimi_wide)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
-    return true;
-}
-
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (csimi_wide)mass;
-    if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
+    if (side->count == 1 && csimi_is_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
         return 3 / ((csimi_wide)D[0] + (csimi_wide)D[4] + (csimi_wide)D[8]);
     }
@@ -141,6 +137,7 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+    csimi_wide *norm;   /* then of v, loaded and g: what terms add that are the identity */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
@@ -156,6 +153,12 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         const csim_real *J = p->terms[k].J;
         csimi_wide x[3], term[3], loaded[3], worth[3];
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
+        if (csimi_is_identity(J)) {
+            for (i = 0; i < 3; ++i) w[i] += sign * x[i];
+            *speed += blocks->norm[at] + blocks->norm[at + 1];
+            *rounded += blocks->norm[at + 2];
+            continue;
+        }
         for (i = 0; i < 3; ++i, J += 3) {
             const csimi_wide a = (csimi_wide)J[0], b = (csimi_wide)J[1], c = (csimi_wide)J[2];
             term[i] = a * x[0] + b * x[1] + c * x[2];
@@ -341,21 +344,21 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
-static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: csimi_cert_power */
+static csimi_wide csimi_cert_work(const csimi_cert_contact *c, csimi_wide power) {
     if (!csimi_cert_frictional(c->contact)) return 0;
     if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
-    return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
+    return csimi_cert_abs(c->lambda[0] * c->u[0]) + power;
 }
 
-/* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho) {
+/* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form; slip: |u_t|. */
+static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho, csimi_wide slip) {
     const csimi_wide mu = (csimi_wide)c->contact->mu[0];
     csimi_wide x[3], y[3], sum = 0;
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
-    x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
+    x[0] -= rho * mu * slip;
     csimi_cert_cone(mu, x, y);
     for (i = 0; i < 3; ++i) sum += (c->lambda[i] - y[i]) * (c->lambda[i] - y[i]);
     return sum;
@@ -400,8 +403,7 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
-    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 3; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
     for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
@@ -469,7 +471,9 @@ static bool csimi_cert_opens(const csimi_cert_contact *c) {
     return !(csimi_cert_norm3(c->lambda) > 0) && c->u[0] > 0 && c->u[0] * c->u[0] > CSIMI_WIDE(1e-12) * slip2;
 }
 
-static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
+static void csimi_cert_describe(const csimi_cert_contact *c, csimi_wide power, csimi_cert_maps *sum,
+                                csim_certificate *out) {
+    csimi_wide slip;
     if (!csimi_cert_frictional(c->contact)) return;
     if (csimi_cert_opens(c) && csimi_law_is(c->contact, CSIM_LAW_STRICT)) {
         sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
@@ -479,10 +483,11 @@ static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *su
     csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
     csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
     csimi_cert_take(&out->dissipation, csimi_cert_dissipation(c));
-    csimi_cert_take(&out->dissipation_power, csimi_cert_power(c));
+    csimi_cert_take(&out->dissipation_power, power);
     if (!csimi_law_is(c->contact, CSIM_LAW_STRICT) && !csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) return;
-    sum->map2 += csimi_cert_natural_map2(c, c->rho);
-    sum->plain2 += csimi_cert_natural_map2(c, 1);
+    slip = csimi_cert_norm2(c->u + 1);
+    sum->map2 += csimi_cert_natural_map2(c, c->rho, slip);
+    sum->plain2 += csimi_cert_natural_map2(c, 1, slip);
     sum->norm2 += c->lambda[0] * c->lambda[0] + c->lambda[1] * c->lambda[1] + c->lambda[2] * c->lambda[2];
     sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
 }
@@ -503,14 +508,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        csimi_wide figure, residual, norm;
+        csimi_wide figure, residual, norm, power;
         csimi_cert_read(p, m, v, lambda, most, blocks, &c);
         residual = csimi_cert_residual(&c);
         norm = csimi_cert_norm3(c.lambda);
         figure = residual / csimi_cert_max(norm, csimi_cert_max(median, c.tiny));
         kept->missed[m] = residual / c.rho;
         kept->speed[m] = c.speed;
-        kept->work[m] = csimi_cert_work(&c);
+        power = csimi_cert_frictional(c.contact) ? csimi_cert_power(&c) : 0;
+        kept->work[m] = csimi_cert_work(&c, power);
         kept->rounded[m] = c.rounded;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
@@ -519,7 +525,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
+        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, power, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_motion(p, lambda, kept, csimi_sqrt64(weighed / weight), out);
@@ -547,6 +553,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     arena = csimi_arena_in(scratch, scratch_bytes);
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    blocks.norm = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
@@ -563,6 +570,12 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
         const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
         blocks.g[i] = blocks.loaded[i] / d;
         blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+        blocks.norm[i] = (csimi_wide)v[i];
+    }
+    for (i = 0; i < 3 * problem->A.n; i += 3) {
+        blocks.norm[i] = csimi_cert_norm3(blocks.norm + i);
+        blocks.norm[i + 1] = csimi_cert_norm3(blocks.loaded + i);
+        blocks.norm[i + 2] = csimi_cert_norm3(blocks.g + i);
     }
     if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;

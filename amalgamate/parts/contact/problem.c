@@ -133,7 +133,11 @@ static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
     int k, count = csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? 2 : 1;
-    csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
+    csim_status status = CSIM_OK;
+    if (!(csimi_law_is(c, CSIM_LAW_ANISOTROPIC) || csimi_law_is(c, CSIM_LAW_INVERTIBLE)) && c->mu[0] >= 0 &&
+        csimi_finite(c->mu[0]))
+        return CSIM_OK;
+    status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",

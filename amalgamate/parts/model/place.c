@@ -303,8 +303,18 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     }
 }
 
+/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
+static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
+    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
+    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
+    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
+    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
+    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
+    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
+}
+
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
+    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (csimi_place_kind_of(p)) {
@@ -316,8 +326,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         trace = 3 / s->rigid_mass[p->item];
         csimi_store3(x, point);
         csimi_rigid_arm(s, p->item, x, J);
-        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        trace = csimi_arm_mobility(trace, J, s->rigid_inverse + 9 * (size_t)p->item);
         break;
     case CSIMI_PLACE_EDGE:
         for (k = 0; k < 2; k++) {
@@ -328,10 +337,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         csimi_frame_inertia_world(s, p->item, I);
         csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
         csimi_skew(x, J);
-        if (csimi_inverse3(I, inverse)) {
-            csimi_matmul(J, inverse, JI);
-            for (k = 0; k < 9; k++) trace += JI[k] * J[k];
-        }
+        if (csimi_inverse3(I, inverse)) trace = csimi_arm_mobility(trace, J, inverse);
         break;
     case CSIMI_PLACE_FACE:
         if (p->node[3] > 0) return 0;

@@ -201,19 +201,32 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
+/* g += J' world, of one side */
+static void csimi_side_load(const csim_problem *p, const csim_side *side, const csimi_wide *world, csimi_wide *g) {
+    int k;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
+        if (csimi_is_identity(p->terms[k].J)) {
+            at[0] += world[0];
+            at[1] += world[1];
+            at[2] += world[2];
+        } else {
+            csimi_addmulT3_wide(p->terms[k].J, world, at);
+        }
+    }
+}
+
 CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
-    int i, k, m;
+    int i, m;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        for (k = c->a.first; k < c->a.first + c->a.count; ++k)
-            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        csimi_side_load(p, &c->a, world, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        for (k = c->b.first; k < c->b.first + c->b.count; ++k)
-            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        csimi_side_load(p, &c->b, world, g);
     }
 }
 
@@ -234,7 +247,8 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = 0, high = s->body_count;
+        int low = (int)((int64_t)block * s->body_count / A->n), high = low + 1; /* where bodies are alike */
+        if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
             if (s->body_first[middle] <= block)
