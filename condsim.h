@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: bc001469efe775e5
+   Hash of the parts: 271386fcdde7506e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8988,8 +8988,7 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J) {
     const csim_real *com = s->com + 3 * (size_t)k;
     csim_real minus_r[3];
-    int c;
-    for (c = 0; c < 3; c++) minus_r[c] = com[c] - world_point[c];
+    csimi_store3(minus_r, csim_sub(csimi_load3(com), csimi_load3(world_point)));
     csimi_skew(minus_r, J);
 }
 
@@ -9707,8 +9706,8 @@ CSIMI_COLD
 /* model/place: material points of everything that moves; the one file that knows their kinds apart. */
 
 static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
-    int k;
-    for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
+    J[1] = J[2] = J[3] = J[5] = J[6] = J[7] = 0;
+    J[0] = J[4] = J[8] = a;
 }
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
@@ -21214,7 +21213,7 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: csimi_cert_power */
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: of above */
 static csimi_wide csimi_cert_work(const csimi_cert_contact *c, csimi_wide power) {
     if (!csimi_cert_frictional(c->contact)) return 0;
     if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
@@ -31856,10 +31855,14 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = p->terms[k].block, at = block == body[0] || block == body[0] + 1 ? 0 : 1;
             const csim_real *inverse = s->inverse + 36 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
+            const csim_real *E = inverse + (block > body[at] ? 12 : 0);
             csim_real own[12];
-            CSIMI_MEMSET(own, 0, sizeof own);
-            csimi_quick_times(p->terms[k].J, inverse + (block > body[at] ? 12 : 0), 1, own, 4);
-            csimi_quick_times(c->R, own, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
+            if (!csimi_is_identity(p->terms[k].J)) {
+                CSIMI_MEMSET(own, 0, sizeof own);
+                csimi_quick_times(p->terms[k].J, E, 1, own, 4);
+                E = own;
+            }
+            csimi_quick_times(c->R, E, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
             if (block == body[at] || !(s->basis.bodies.on[block] & 1u)) continue;
             CSIMI_MEMSET(own, 0, sizeof own);
             csimi_quick_times(p->terms[k].J, inverse + 24, 1, own, 4);

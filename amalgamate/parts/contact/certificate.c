@@ -344,7 +344,7 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: csimi_cert_power */
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. power: of above */
 static csimi_wide csimi_cert_work(const csimi_cert_contact *c, csimi_wide power) {
     if (!csimi_cert_frictional(c->contact)) return 0;
     if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))

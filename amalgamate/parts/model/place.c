@@ -2,8 +2,8 @@
 #include "private.h"
 
 static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
-    int k;
-    for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
+    J[1] = J[2] = J[3] = J[5] = J[6] = J[7] = 0;
+    J[0] = J[4] = J[8] = a;
 }
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */

@@ -14,8 +14,7 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J) {
     const csim_real *com = s->com + 3 * (size_t)k;
     csim_real minus_r[3];
-    int c;
-    for (c = 0; c < 3; c++) minus_r[c] = com[c] - world_point[c];
+    csimi_store3(minus_r, csim_sub(csimi_load3(com), csimi_load3(world_point)));
     csimi_skew(minus_r, J);
 }
 

@@ -491,10 +491,14 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = p->terms[k].block, at = block == body[0] || block == body[0] + 1 ? 0 : 1;
             const csim_real *inverse = s->inverse + 36 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
+            const csim_real *E = inverse + (block > body[at] ? 12 : 0);
             csim_real own[12];
-            CSIMI_MEMSET(own, 0, sizeof own);
-            csimi_quick_times(p->terms[k].J, inverse + (block > body[at] ? 12 : 0), 1, own, 4);
-            csimi_quick_times(c->R, own, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
+            if (!csimi_is_identity(p->terms[k].J)) {
+                CSIMI_MEMSET(own, 0, sizeof own);
+                csimi_quick_times(p->terms[k].J, E, 1, own, 4);
+                E = own;
+            }
+            csimi_quick_times(c->R, E, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
             if (block == body[at] || !(s->basis.bodies.on[block] & 1u)) continue;
             CSIMI_MEMSET(own, 0, sizeof own);
             csimi_quick_times(p->terms[k].J, inverse + 24, 1, own, 4);
