@@ -133,11 +133,10 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
     return trace / 3;
 }
 
-/* By block, [3n] each but for norm. */
+/* By block, [3n] each. */
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
-    csimi_wide *norm;   /* [2n] then |v| + |loaded| and |g|: what terms add that are the identity */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
@@ -155,8 +154,8 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
         if (csimi_is_identity(J)) {
             for (i = 0; i < 3; ++i) w[i] += sign * x[i];
-            *speed += blocks->norm[2 * p->terms[k].block];
-            *rounded += blocks->norm[2 * p->terms[k].block + 1];
+            *speed += csimi_cert_norm3(x) + csimi_cert_norm3(y);
+            *rounded += csimi_cert_norm3(g);
             continue;
         }
         for (i = 0; i < 3; ++i, J += 3) {
@@ -404,7 +403,6 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
     for (k = 0; k < 2; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    csimi_push(&arena, 2 * (size_t)n, sizeof(csimi_wide));
     for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
@@ -546,7 +544,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     csimi_arena arena;
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
-    int i, k;
+    int i;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
@@ -554,7 +552,6 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     arena = csimi_arena_in(scratch, scratch_bytes);
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
     blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    blocks.norm = CSIMI_PUSH(&arena, csimi_wide, 2 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
@@ -571,12 +568,6 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
         const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
         blocks.g[i] = blocks.loaded[i] / d;
         blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
-    }
-    for (i = 0; i < problem->A.n; ++i) {
-        csimi_wide x[3];
-        for (k = 0; k < 3; ++k) x[k] = (csimi_wide)v[3 * i + k];
-        blocks.norm[2 * i] = csimi_cert_norm3(x) + csimi_cert_norm3(blocks.loaded + 3 * i);
-        blocks.norm[2 * i + 1] = csimi_cert_norm3(blocks.g + 3 * i);
     }
     if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
