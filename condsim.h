@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4b555f1a3ad91b6d
+   Hash of the parts: b4ae2431c03a5217
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4902,9 +4902,11 @@ typedef struct csimi_degree {
     size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
     size_t numbers;
     csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
+    csimi_wide *turned;         /* two blocks while it is factored; for others between */
     int *pivot;                 /* of the root */
     int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
     int cells, room;
+    size_t below; /* of the arena, used before the lists */
 } csimi_degree;
 CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n); /* no edges; sizes 0 */
 CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); /* makes them neighbours; no room */
@@ -4912,6 +4914,8 @@ CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           
 CSIMI_FN void csimi_degree_clear(csimi_degree *d);
 /* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
 CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+/* J' T into block (u, v), J and T three rows each as wide as their nodes. */
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T);
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
@@ -5329,6 +5333,8 @@ typedef struct csimi_sweep {
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
+    csimi_wide start; /* measure of the impulses that were given */
+    bool fine;    /* large: near the answer, where a step that failed leaves nothing behind */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
@@ -24966,6 +24972,7 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
     d->before = CSIMI_PUSH(arena, int, n);
     d->list = CSIMI_PUSH(arena, int, n);
     d->cells = 0;
+    d->below = arena->used;
     d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
     d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
     if (arena->overflow) return;
@@ -25068,6 +25075,19 @@ static bool csimi_degree_sort(csimi_degree *d) {
     return true;
 }
 
+/* The graph is done with: what was made above it takes its place. */
+static void csimi_degree_settle(csimi_degree *d, csimi_arena *arena, int total) {
+    const int *index = d->index;
+    const size_t *column = d->column;
+    int e;
+    csimi_pop(arena, d->below);
+    d->index = CSIMI_PUSH(arena, int, total);
+    d->column = CSIMI_PUSH(arena, size_t, total);
+    d->slot = CSIMI_PUSH(arena, int, d->n);
+    for (e = 0; e < total; ++e) d->index[e] = index[e];
+    for (e = 0; e < total; ++e) d->column[e] = column[e];
+}
+
 /* Where the numbers of every node begin in a vector, and its neighbours after it in ascending order of their places. */
 static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
     int k, p, e, total = 0, at = 0;
@@ -25080,7 +25100,6 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
     d->length = at;
     d->index = CSIMI_PUSH(arena, int, total);
     d->column = CSIMI_PUSH(arena, size_t, total);
-    d->slot = CSIMI_PUSH(arena, int, d->n);
     if (arena->overflow) return false;
     d->numbers = 0;
     for (k = 0, total = 0; k < d->root; ++k) {
@@ -25102,6 +25121,7 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
         d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
     }
     d->first[k] = total;
+    csimi_degree_settle(d, arena, total);
     d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
     d->start[k] = d->numbers;
     d->numbers += (size_t)d->rest * (size_t)d->rest;
@@ -25112,6 +25132,7 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
     if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
+    d->turned = CSIMI_PUSH(arena, csimi_wide, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
     d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
     return !arena->overflow;
 }
@@ -25137,34 +25158,59 @@ CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *d
     return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
 }
 
-/* C -= X Y' for X [x m] and Y [y m], C with rows of `stride`; all sizes are multiples of three. */
-static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *X, int x,
-                              const csimi_wide *Y, int y, int m) {
+/* Y' [m y] of Y [y m] */
+static void csimi_degree_turn(const csimi_wide *Y, int y, int m, csimi_wide *CSIMI_RESTRICT turned) {
+    int j, k;
+    for (k = 0; k < m; ++k)
+        for (j = 0; j < y; ++j) *turned++ = Y[m * j + k];
+}
+
+#if CSIMI_QUADS
+typedef csimi_wide csimi_two
+    __attribute__((vector_size(2 * sizeof(csimi_wide)), aligned(sizeof(csimi_wide)), may_alias));
+#define CSIMI_TWO(p) (*(csimi_two *)(p))
+
+/* The products of six columns, by pairs: the same sums in the same order. */
+static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
+                               const csimi_wide *CSIMI_RESTRICT Y, int m) {
+    int i, k;
+    for (i = 0; i < x; ++i, X += m, C += stride) {
+        csimi_two a = {0, 0}, b = a, c = a;
+        for (k = 0; k < m; ++k) {
+            const csimi_two w = {X[k], X[k]};
+            a += w * *(const csimi_two *)(Y + 6 * k);
+            b += w * *(const csimi_two *)(Y + 6 * k + 2);
+            c += w * *(const csimi_two *)(Y + 6 * k + 4);
+        }
+        CSIMI_TWO(C) -= a;
+        CSIMI_TWO(C + 2) -= b;
+        CSIMI_TWO(C + 4) -= c;
+    }
+}
+#endif
+
+/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
+static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
+                              const csimi_wide *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
-    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride)
+#if CSIMI_QUADS
+    if (y == 6) {
+        csimi_degree_less6(C, stride, X, x, Y, m);
+        return;
+    }
+#endif
+    for (i = 0; i < x; ++i, X += m, C += stride)
         for (j = 0; j < y; j += 3) {
-            const csimi_wide *a = X, *b = Y + (ptrdiff_t)j * m;
-            csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
-            for (k = 0; k < m; ++k) {
-                c0 += a[k] * b[k];
-                c1 += a[k] * b[m + k];
-                c2 += a[k] * b[2 * m + k];
-                c3 += a[m + k] * b[k];
-                c4 += a[m + k] * b[m + k];
-                c5 += a[m + k] * b[2 * m + k];
-                c6 += a[2 * m + k] * b[k];
-                c7 += a[2 * m + k] * b[m + k];
-                c8 += a[2 * m + k] * b[2 * m + k];
+            const csimi_wide *b = Y + j;
+            csimi_wide c0 = 0, c1 = 0, c2 = 0;
+            for (k = 0; k < m; ++k, b += y) {
+                c0 += X[k] * b[0];
+                c1 += X[k] * b[1];
+                c2 += X[k] * b[2];
             }
             C[j] -= c0;
             C[j + 1] -= c1;
             C[j + 2] -= c2;
-            C[stride + (size_t)j] -= c3;
-            C[stride + (size_t)j + 1] -= c4;
-            C[stride + (size_t)j + 2] -= c5;
-            C[2 * stride + (size_t)j] -= c6;
-            C[2 * stride + (size_t)j + 1] -= c7;
-            C[2 * stride + (size_t)j + 2] -= c8;
         }
 }
 
@@ -25193,6 +25239,21 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
     csimi_wide x[CSIMI_DEGREE_MOST];
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
+#if CSIMI_QUADS
+        if (m == 6) {
+            csimi_two a = {0, 0}, b = a, c = a;
+            for (k = 0; k < 6; ++k) {
+                const csimi_two w = {L[k], L[k]};
+                a += w * *(const csimi_two *)(D + 6 * k);
+                b += w * *(const csimi_two *)(D + 6 * k + 2);
+                c += w * *(const csimi_two *)(D + 6 * k + 4);
+            }
+            CSIMI_TWO(L) = a;
+            CSIMI_TWO(L + 2) = b;
+            CSIMI_TWO(L + 4) = c;
+            continue;
+        }
+#endif
         for (j = 0; j < m; ++j) x[j] = 0;
         for (k = 0; k < m; ++k)
             for (j = 0; j < m; ++j) x[j] += L[k] * D[m * k + j];
@@ -25200,16 +25261,19 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
     }
 }
 
-/* What the neighbours of the node at place k get from it. */
+/* What the neighbours of the node at place k get from it: L U for every two, U being kept as its transpose. */
 static void csimi_degree_update(csimi_degree *d, int k) {
     const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
+    csimi_wide *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
     int a, b, e;
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
-        const csimi_wide *L = d->value + d->column[a], *U = L + (ptrdiff_t)y * m;
+        const csimi_wide *own = d->value + d->column[a];
+        csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
+            csimi_degree_turn(own, y, m, L);
             for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
-            csimi_degree_less(d->value + d->start[j], (size_t)y, L, y, U, y, m);
+            csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
                 const csimi_wide *X = d->value + d->column[b];
@@ -25218,15 +25282,42 @@ static void csimi_degree_update(csimi_degree *d, int k) {
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
-            csimi_wide *row = d->value + d->start[d->root] + (size_t)(d->at[J] - base) * (size_t)d->rest;
             for (b = d->first[k]; b < end; ++b) {
-                const int x = d->size[d->order[d->index[b]]];
-                if (d->index[b] < d->root) continue;
-                csimi_degree_less(row + d->at[d->order[d->index[b]]] - base, (size_t)d->rest, L, y,
-                                  d->value + d->column[b] + (ptrdiff_t)x * m, x, m);
+                const int X = d->order[d->index[b]];
+                csimi_wide *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                if (d->index[b] >= d->root)
+                    csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
+                                      m);
             }
         }
     }
+}
+
+/* to [a b] += A' B for A [3 a] and B [3 b], rows of `stride`. */
+static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, const csimi_wide *A, int a,
+                               const csimi_wide *B, int b) {
+    int i, j;
+    for (i = 0; i < a; ++i, to += stride) {
+        const csimi_wide x = A[i], y = A[a + i], z = A[2 * a + i];
+#if CSIMI_QUADS
+        const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
+        for (j = 0; j + 2 <= b; j += 2)
+            CSIMI_TWO(to + j) += X * *(const csimi_two *)(B + j) + Y * *(const csimi_two *)(B + b + j) +
+                                  Z * *(const csimi_two *)(B + 2 * b + j);
+#else
+        j = 0;
+#endif
+        for (; j < b; ++j) to[j] += x * B[j] + y * B[b + j] + z * B[2 * b + j];
+    }
+}
+
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T) {
+    size_t down, right;
+    csimi_wide *to = csimi_degree_block(d, u, v, &down, &right);
+    if (right == 1)
+        csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
+    else
+        csimi_degree_outer(to, right, T, d->size[v], J, d->size[u]);
 }
 
 CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
@@ -25275,6 +25366,8 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         }
     }
 }
+
+#undef CSIMI_TWO
 #endif
 /* ==== end solve/degree.c */
 
@@ -26762,27 +26855,63 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-/* A place in the matrix: number (i, j) of a block is at[i down + j right]. */
-typedef struct csimi_burst_place {
-    csimi_wide *at;
-    size_t down, right;
-    int u, v; /* nodes */
-} csimi_burst_place;
+/* The rows J [3 size] of a contact on the node of the piece *p, whose pieces follow each other; *p ends behind them. */
+static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csimi_wide *J) {
+    const csimi_degree *d = &s->degree;
+    const int node = s->order[(*p)->block], size = d->size[node];
+    int k;
+    for (k = 0; k < 3 * size; ++k) J[k] = 0;
+    for (; *p < end && s->order[(*p)->block] == node; ++*p) {
+        csimi_wide *to = J + (s->place[(*p)->block] - d->at[node]);
+        const csim_real *from = (*p)->J;
+        for (k = 0; k < 3; ++k, to += size, from += 3) {
+            to[0] += (csimi_wide)from[0];
+            to[1] += (csimi_wide)from[1];
+            to[2] += (csimi_wide)from[2];
+        }
+    }
+    return node;
+}
 
-/* J' T into block (i, j). */
-static void csimi_burst_add_block(csimi_sweep *s, csimi_burst_place *b, int i, int j, const csimi_wide *J,
-                                  const csimi_wide *T) {
-    const int u = s->order[i], v = s->order[j];
-    csimi_wide *to;
-    int r;
-    if (u != b->u || v != b->v) b->at = csimi_degree_block(&s->degree, u, v, &b->down, &b->right);
-    b->u = u;
-    b->v = v;
-    to = b->at + (size_t)(s->place[i] - s->degree.at[u]) * b->down + (size_t)(s->place[j] - s->degree.at[v]) * b->right;
-    for (r = 0; r < 3; ++r, ++J, to += b->down) {
-        to[0] += J[0] * T[0] + J[3] * T[3] + J[6] * T[6];
-        to[b->right] += J[0] * T[1] + J[3] * T[4] + J[6] * T[7];
-        to[2 * b->right] += J[0] * T[2] + J[3] * T[5] + J[6] * T[8];
+enum { CSIMI_BURST_RUNS = 5 }; /* nodes of a contact whose rows are kept while it is added: of the others anew */
+
+/* J' (G / e) J of a contact into the matrix of nodes. */
+static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, const csimi_wide *G) {
+    csimi_degree *d = &s->degree;
+    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count, *last[CSIMI_BURST_RUNS];
+    csimi_wide *row[CSIMI_BURST_RUNS + 3], *T, *J, *I;
+    int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
+    for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
+    T = row[CSIMI_BURST_RUNS + 2];
+    for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
+        node[kept] = csimi_burst_gather(s, &p, end, row[kept]);
+        last[kept] = p;
+    }
+    for (q = begin, a = 0; q < end; ++a) {
+        if (a < kept) {
+            v = node[a];
+            q = last[a];
+            J = row[a];
+        } else {
+            J = row[CSIMI_BURST_RUNS];
+            v = csimi_burst_gather(s, &q, end, J);
+        }
+        for (i = 0, b = d->size[v]; i < b; ++i) {
+            T[i] = G[0] * J[i] + G[1] * J[b + i] + G[2] * J[2 * b + i];
+            T[b + i] = G[3] * J[i] + G[4] * J[b + i] + G[5] * J[2 * b + i];
+            T[2 * b + i] = G[6] * J[i] + G[7] * J[b + i] + G[8] * J[2 * b + i];
+        }
+        for (p = begin, b = 0; p < end; ++b) {
+            if (b < kept) {
+                u = node[b];
+                p = last[b];
+                I = row[b];
+            } else {
+                I = row[CSIMI_BURST_RUNS + 1];
+                u = csimi_burst_gather(s, &p, end, I);
+            }
+            csimi_degree_add(d, u, v, I, T);
+        }
     }
 }
 
@@ -26792,26 +26921,25 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
     csimi_wide t[3], G[9], J[9];
-    csimi_burst_place place;
     int k;
-    place.u = place.v = -1;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
+    if (large) {
+        csimi_burst_add_large(s, c, G);
+        return;
+    }
     for (q = begin; q < end; ++q) {
         csimi_wide T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
         for (k = 0; k < 9; ++k) J[k] = (csimi_wide)q->J[k];
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
             for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
-            if (large)
-                csimi_burst_add_block(s, &place, p->block, q->block, J, T);
-            else
-                csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block] / 3,
-                                                              s->place[q->block] / 3));
+            csimi_add_productT(J, T,
+                               csimi_envelope_block(&s->envelope, s->place[p->block] / 3, s->place[q->block] / 3));
         }
     }
 }
@@ -26966,7 +27094,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there && large) {
+    if (!there && large && !s->fine) {
         CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
         (void)csimi_burst_evaluate(s, x.F);
     } else if (!there) {
@@ -27002,7 +27130,10 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
-#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage */
+#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
+#define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
+#define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
+#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -27147,18 +27278,25 @@ static void csimi_sweep_between(csimi_sweep *s) {
 }
 
 /* The same for islands that are not small, by the contacts that press: the exact law alone, and few steps of Newton, of
-   which the best is kept. */
+   which the best is kept. Beyond what was asked steps go on from their last centre: what is left there are impulses
+   that travel far for speeds that are almost zero, at a measure that does not fall before they have arrived; one that
+   stops on their way gives them back to the next step as speeds, and a pile that never rests. */
 static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
     csimi_wide halved = s->loop.best_measure, eps = csimi_sweep_eps(halved);
-    int iterations, idle = 0;
+    int iterations, idle = 0, fails = 0;
     s->convex = s->planned = false;
     csimi_stages_restore(&s->loop);
-    while (!csimi_stages_done(&s->loop) && idle < (s->loop.best_measure <= good ? 10 : CSIMI_SWEEP_IDLE)) {
-        const bool there = csimi_burst_step(s, eps, &iterations);
+    while (!csimi_stages_done(&s->loop)) {
+        bool there;
+        if (idle >= (s->loop.best_measure <= good ? CSIMI_SWEEP_FINE(s) : CSIMI_SWEEP_IDLE)) break;
+        s->fine = s->loop.best_measure <= good && CSIMI_EPS < CSIM_R(1e-10); /* float is at its rounding there */
+        there = csimi_burst_step(s, eps, &iterations);
         if (!(s->work > 0)) break;
         csimi_stages_look(&s->loop);
-        if (!there && s->loop.best_measure <= good) break;
-        if (!there) {
+        if (!there && s->loop.best_measure <= good) {
+            if (!s->fine || ++fails > CSIMI_SWEEP_FAILS(s)) break;
+            eps *= 4;
+        } else if (!there) {
             if (eps < CSIMI_WIDE(0.5)) eps *= 8;
             csimi_sweep_between(s);
         } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
@@ -27308,6 +27446,10 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
+    if (newton && !again && csimi_burst_is_large(s)) {
+        csimi_stages_look(&s->loop);
+        s->start = s->loop.measure;
+    }
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
@@ -27403,6 +27545,9 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 
 #undef CSIMI_SWEEP_BETWEEN
 #undef CSIMI_SWEEP_IDLE
+#undef CSIMI_SWEEP_FINE
+#undef CSIMI_SWEEP_FAILS
+#undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
@@ -54783,6 +54928,7 @@ CSIMI_WARM
 #undef CSIMI_COND_SOFT
 #undef CSIMI_COND_HARDEN
 #undef CSIMI_COND_STIFF
+#undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_SMALL
@@ -54795,6 +54941,9 @@ CSIMI_WARM
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_BETWEEN
 #undef CSIMI_SWEEP_IDLE
+#undef CSIMI_SWEEP_KNOWN
+#undef CSIMI_SWEEP_FINE
+#undef CSIMI_SWEEP_FAILS
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH

@@ -438,27 +438,63 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-/* A place in the matrix: number (i, j) of a block is at[i down + j right]. */
-typedef struct csimi_burst_place {
-    csimi_wide *at;
-    size_t down, right;
-    int u, v; /* nodes */
-} csimi_burst_place;
+/* The rows J [3 size] of a contact on the node of the piece *p, whose pieces follow each other; *p ends behind them. */
+static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csimi_wide *J) {
+    const csimi_degree *d = &s->degree;
+    const int node = s->order[(*p)->block], size = d->size[node];
+    int k;
+    for (k = 0; k < 3 * size; ++k) J[k] = 0;
+    for (; *p < end && s->order[(*p)->block] == node; ++*p) {
+        csimi_wide *to = J + (s->place[(*p)->block] - d->at[node]);
+        const csim_real *from = (*p)->J;
+        for (k = 0; k < 3; ++k, to += size, from += 3) {
+            to[0] += (csimi_wide)from[0];
+            to[1] += (csimi_wide)from[1];
+            to[2] += (csimi_wide)from[2];
+        }
+    }
+    return node;
+}
 
-/* J' T into block (i, j). */
-static void csimi_burst_add_block(csimi_sweep *s, csimi_burst_place *b, int i, int j, const csimi_wide *J,
-                                  const csimi_wide *T) {
-    const int u = s->order[i], v = s->order[j];
-    csimi_wide *to;
-    int r;
-    if (u != b->u || v != b->v) b->at = csimi_degree_block(&s->degree, u, v, &b->down, &b->right);
-    b->u = u;
-    b->v = v;
-    to = b->at + (size_t)(s->place[i] - s->degree.at[u]) * b->down + (size_t)(s->place[j] - s->degree.at[v]) * b->right;
-    for (r = 0; r < 3; ++r, ++J, to += b->down) {
-        to[0] += J[0] * T[0] + J[3] * T[3] + J[6] * T[6];
-        to[b->right] += J[0] * T[1] + J[3] * T[4] + J[6] * T[7];
-        to[2 * b->right] += J[0] * T[2] + J[3] * T[5] + J[6] * T[8];
+enum { CSIMI_BURST_RUNS = 5 }; /* nodes of a contact whose rows are kept while it is added: of the others anew */
+
+/* J' (G / e) J of a contact into the matrix of nodes. */
+static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, const csimi_wide *G) {
+    csimi_degree *d = &s->degree;
+    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count, *last[CSIMI_BURST_RUNS];
+    csimi_wide *row[CSIMI_BURST_RUNS + 3], *T, *J, *I;
+    int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
+    for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
+    T = row[CSIMI_BURST_RUNS + 2];
+    for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
+        node[kept] = csimi_burst_gather(s, &p, end, row[kept]);
+        last[kept] = p;
+    }
+    for (q = begin, a = 0; q < end; ++a) {
+        if (a < kept) {
+            v = node[a];
+            q = last[a];
+            J = row[a];
+        } else {
+            J = row[CSIMI_BURST_RUNS];
+            v = csimi_burst_gather(s, &q, end, J);
+        }
+        for (i = 0, b = d->size[v]; i < b; ++i) {
+            T[i] = G[0] * J[i] + G[1] * J[b + i] + G[2] * J[2 * b + i];
+            T[b + i] = G[3] * J[i] + G[4] * J[b + i] + G[5] * J[2 * b + i];
+            T[2 * b + i] = G[6] * J[i] + G[7] * J[b + i] + G[8] * J[2 * b + i];
+        }
+        for (p = begin, b = 0; p < end; ++b) {
+            if (b < kept) {
+                u = node[b];
+                p = last[b];
+                I = row[b];
+            } else {
+                I = row[CSIMI_BURST_RUNS + 1];
+                u = csimi_burst_gather(s, &p, end, I);
+            }
+            csimi_degree_add(d, u, v, I, T);
+        }
     }
 }
 
@@ -468,26 +504,25 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
     csimi_wide t[3], G[9], J[9];
-    csimi_burst_place place;
     int k;
-    place.u = place.v = -1;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
+    if (large) {
+        csimi_burst_add_large(s, c, G);
+        return;
+    }
     for (q = begin; q < end; ++q) {
         csimi_wide T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
         for (k = 0; k < 9; ++k) J[k] = (csimi_wide)q->J[k];
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
             for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
-            if (large)
-                csimi_burst_add_block(s, &place, p->block, q->block, J, T);
-            else
-                csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block] / 3,
-                                                              s->place[q->block] / 3));
+            csimi_add_productT(J, T,
+                               csimi_envelope_block(&s->envelope, s->place[p->block] / 3, s->place[q->block] / 3));
         }
     }
 }
@@ -642,7 +677,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there && large) {
+    if (!there && large && !s->fine) {
         CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
         (void)csimi_burst_evaluate(s, x.F);
     } else if (!there) {

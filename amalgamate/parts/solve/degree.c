@@ -20,6 +20,7 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
     d->before = CSIMI_PUSH(arena, int, n);
     d->list = CSIMI_PUSH(arena, int, n);
     d->cells = 0;
+    d->below = arena->used;
     d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
     d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
     if (arena->overflow) return;
@@ -122,6 +123,19 @@ static bool csimi_degree_sort(csimi_degree *d) {
     return true;
 }
 
+/* The graph is done with: what was made above it takes its place. */
+static void csimi_degree_settle(csimi_degree *d, csimi_arena *arena, int total) {
+    const int *index = d->index;
+    const size_t *column = d->column;
+    int e;
+    csimi_pop(arena, d->below);
+    d->index = CSIMI_PUSH(arena, int, total);
+    d->column = CSIMI_PUSH(arena, size_t, total);
+    d->slot = CSIMI_PUSH(arena, int, d->n);
+    for (e = 0; e < total; ++e) d->index[e] = index[e];
+    for (e = 0; e < total; ++e) d->column[e] = column[e];
+}
+
 /* Where the numbers of every node begin in a vector, and its neighbours after it in ascending order of their places. */
 static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
     int k, p, e, total = 0, at = 0;
@@ -134,7 +148,6 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
     d->length = at;
     d->index = CSIMI_PUSH(arena, int, total);
     d->column = CSIMI_PUSH(arena, size_t, total);
-    d->slot = CSIMI_PUSH(arena, int, d->n);
     if (arena->overflow) return false;
     d->numbers = 0;
     for (k = 0, total = 0; k < d->root; ++k) {
@@ -156,6 +169,7 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
         d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
     }
     d->first[k] = total;
+    csimi_degree_settle(d, arena, total);
     d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
     d->start[k] = d->numbers;
     d->numbers += (size_t)d->rest * (size_t)d->rest;
@@ -166,6 +180,7 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
     if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
+    d->turned = CSIMI_PUSH(arena, csimi_wide, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
     d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
     return !arena->overflow;
 }
@@ -191,34 +206,59 @@ CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *d
     return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
 }
 
-/* C -= X Y' for X [x m] and Y [y m], C with rows of `stride`; all sizes are multiples of three. */
-static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *X, int x,
-                              const csimi_wide *Y, int y, int m) {
+/* Y' [m y] of Y [y m] */
+static void csimi_degree_turn(const csimi_wide *Y, int y, int m, csimi_wide *CSIMI_RESTRICT turned) {
+    int j, k;
+    for (k = 0; k < m; ++k)
+        for (j = 0; j < y; ++j) *turned++ = Y[m * j + k];
+}
+
+#if CSIMI_QUADS
+typedef csimi_wide csimi_two
+    __attribute__((vector_size(2 * sizeof(csimi_wide)), aligned(sizeof(csimi_wide)), may_alias));
+#define CSIMI_TWO(p) (*(csimi_two *)(p))
+
+/* The products of six columns, by pairs: the same sums in the same order. */
+static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
+                               const csimi_wide *CSIMI_RESTRICT Y, int m) {
+    int i, k;
+    for (i = 0; i < x; ++i, X += m, C += stride) {
+        csimi_two a = {0, 0}, b = a, c = a;
+        for (k = 0; k < m; ++k) {
+            const csimi_two w = {X[k], X[k]};
+            a += w * *(const csimi_two *)(Y + 6 * k);
+            b += w * *(const csimi_two *)(Y + 6 * k + 2);
+            c += w * *(const csimi_two *)(Y + 6 * k + 4);
+        }
+        CSIMI_TWO(C) -= a;
+        CSIMI_TWO(C + 2) -= b;
+        CSIMI_TWO(C + 4) -= c;
+    }
+}
+#endif
+
+/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
+static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
+                              const csimi_wide *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
-    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride)
+#if CSIMI_QUADS
+    if (y == 6) {
+        csimi_degree_less6(C, stride, X, x, Y, m);
+        return;
+    }
+#endif
+    for (i = 0; i < x; ++i, X += m, C += stride)
         for (j = 0; j < y; j += 3) {
-            const csimi_wide *a = X, *b = Y + (ptrdiff_t)j * m;
-            csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
-            for (k = 0; k < m; ++k) {
-                c0 += a[k] * b[k];
-                c1 += a[k] * b[m + k];
-                c2 += a[k] * b[2 * m + k];
-                c3 += a[m + k] * b[k];
-                c4 += a[m + k] * b[m + k];
-                c5 += a[m + k] * b[2 * m + k];
-                c6 += a[2 * m + k] * b[k];
-                c7 += a[2 * m + k] * b[m + k];
-                c8 += a[2 * m + k] * b[2 * m + k];
+            const csimi_wide *b = Y + j;
+            csimi_wide c0 = 0, c1 = 0, c2 = 0;
+            for (k = 0; k < m; ++k, b += y) {
+                c0 += X[k] * b[0];
+                c1 += X[k] * b[1];
+                c2 += X[k] * b[2];
             }
             C[j] -= c0;
             C[j + 1] -= c1;
             C[j + 2] -= c2;
-            C[stride + (size_t)j] -= c3;
-            C[stride + (size_t)j + 1] -= c4;
-            C[stride + (size_t)j + 2] -= c5;
-            C[2 * stride + (size_t)j] -= c6;
-            C[2 * stride + (size_t)j + 1] -= c7;
-            C[2 * stride + (size_t)j + 2] -= c8;
         }
 }
 
@@ -247,6 +287,21 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
     csimi_wide x[CSIMI_DEGREE_MOST];
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
+#if CSIMI_QUADS
+        if (m == 6) {
+            csimi_two a = {0, 0}, b = a, c = a;
+            for (k = 0; k < 6; ++k) {
+                const csimi_two w = {L[k], L[k]};
+                a += w * *(const csimi_two *)(D + 6 * k);
+                b += w * *(const csimi_two *)(D + 6 * k + 2);
+                c += w * *(const csimi_two *)(D + 6 * k + 4);
+            }
+            CSIMI_TWO(L) = a;
+            CSIMI_TWO(L + 2) = b;
+            CSIMI_TWO(L + 4) = c;
+            continue;
+        }
+#endif
         for (j = 0; j < m; ++j) x[j] = 0;
         for (k = 0; k < m; ++k)
             for (j = 0; j < m; ++j) x[j] += L[k] * D[m * k + j];
@@ -254,16 +309,19 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
     }
 }
 
-/* What the neighbours of the node at place k get from it. */
+/* What the neighbours of the node at place k get from it: L U for every two, U being kept as its transpose. */
 static void csimi_degree_update(csimi_degree *d, int k) {
     const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
+    csimi_wide *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
     int a, b, e;
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
-        const csimi_wide *L = d->value + d->column[a], *U = L + (ptrdiff_t)y * m;
+        const csimi_wide *own = d->value + d->column[a];
+        csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
+            csimi_degree_turn(own, y, m, L);
             for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
-            csimi_degree_less(d->value + d->start[j], (size_t)y, L, y, U, y, m);
+            csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
                 const csimi_wide *X = d->value + d->column[b];
@@ -272,15 +330,42 @@ static void csimi_degree_update(csimi_degree *d, int k) {
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
-            csimi_wide *row = d->value + d->start[d->root] + (size_t)(d->at[J] - base) * (size_t)d->rest;
             for (b = d->first[k]; b < end; ++b) {
-                const int x = d->size[d->order[d->index[b]]];
-                if (d->index[b] < d->root) continue;
-                csimi_degree_less(row + d->at[d->order[d->index[b]]] - base, (size_t)d->rest, L, y,
-                                  d->value + d->column[b] + (ptrdiff_t)x * m, x, m);
+                const int X = d->order[d->index[b]];
+                csimi_wide *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                if (d->index[b] >= d->root)
+                    csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
+                                      m);
             }
         }
     }
+}
+
+/* to [a b] += A' B for A [3 a] and B [3 b], rows of `stride`. */
+static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, const csimi_wide *A, int a,
+                               const csimi_wide *B, int b) {
+    int i, j;
+    for (i = 0; i < a; ++i, to += stride) {
+        const csimi_wide x = A[i], y = A[a + i], z = A[2 * a + i];
+#if CSIMI_QUADS
+        const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
+        for (j = 0; j + 2 <= b; j += 2)
+            CSIMI_TWO(to + j) += X * *(const csimi_two *)(B + j) + Y * *(const csimi_two *)(B + b + j) +
+                                  Z * *(const csimi_two *)(B + 2 * b + j);
+#else
+        j = 0;
+#endif
+        for (; j < b; ++j) to[j] += x * B[j] + y * B[b + j] + z * B[2 * b + j];
+    }
+}
+
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T) {
+    size_t down, right;
+    csimi_wide *to = csimi_degree_block(d, u, v, &down, &right);
+    if (right == 1)
+        csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
+    else
+        csimi_degree_outer(to, right, T, d->size[v], J, d->size[u]);
 }
 
 CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
@@ -329,3 +414,5 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         }
     }
 }
+
+#undef CSIMI_TWO

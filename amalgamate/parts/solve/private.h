@@ -294,9 +294,11 @@ typedef struct csimi_degree {
     size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
     size_t numbers;
     csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
+    csimi_wide *turned;         /* two blocks while it is factored; for others between */
     int *pivot;                 /* of the root */
     int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
     int cells, room;
+    size_t below; /* of the arena, used before the lists */
 } csimi_degree;
 CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n); /* no edges; sizes 0 */
 CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); /* makes them neighbours; no room */
@@ -304,6 +306,8 @@ CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           
 CSIMI_FN void csimi_degree_clear(csimi_degree *d);
 /* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
 CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+/* J' T into block (u, v), J and T three rows each as wide as their nodes. */
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T);
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
@@ -721,6 +725,8 @@ typedef struct csimi_sweep {
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
+    csimi_wide start; /* measure of the impulses that were given */
+    bool fine;    /* large: near the answer, where a step that failed leaves nothing behind */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);

@@ -13,7 +13,10 @@
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
-#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage */
+#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
+#define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
+#define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
+#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -158,18 +161,25 @@ static void csimi_sweep_between(csimi_sweep *s) {
 }
 
 /* The same for islands that are not small, by the contacts that press: the exact law alone, and few steps of Newton, of
-   which the best is kept. */
+   which the best is kept. Beyond what was asked steps go on from their last centre: what is left there are impulses
+   that travel far for speeds that are almost zero, at a measure that does not fall before they have arrived; one that
+   stops on their way gives them back to the next step as speeds, and a pile that never rests. */
 static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
     csimi_wide halved = s->loop.best_measure, eps = csimi_sweep_eps(halved);
-    int iterations, idle = 0;
+    int iterations, idle = 0, fails = 0;
     s->convex = s->planned = false;
     csimi_stages_restore(&s->loop);
-    while (!csimi_stages_done(&s->loop) && idle < (s->loop.best_measure <= good ? 10 : CSIMI_SWEEP_IDLE)) {
-        const bool there = csimi_burst_step(s, eps, &iterations);
+    while (!csimi_stages_done(&s->loop)) {
+        bool there;
+        if (idle >= (s->loop.best_measure <= good ? CSIMI_SWEEP_FINE(s) : CSIMI_SWEEP_IDLE)) break;
+        s->fine = s->loop.best_measure <= good && CSIMI_EPS < CSIM_R(1e-10); /* float is at its rounding there */
+        there = csimi_burst_step(s, eps, &iterations);
         if (!(s->work > 0)) break;
         csimi_stages_look(&s->loop);
-        if (!there && s->loop.best_measure <= good) break;
-        if (!there) {
+        if (!there && s->loop.best_measure <= good) {
+            if (!s->fine || ++fails > CSIMI_SWEEP_FAILS(s)) break;
+            eps *= 4;
+        } else if (!there) {
             if (eps < CSIMI_WIDE(0.5)) eps *= 8;
             csimi_sweep_between(s);
         } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
@@ -319,6 +329,10 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
+    if (newton && !again && csimi_burst_is_large(s)) {
+        csimi_stages_look(&s->loop);
+        s->start = s->loop.measure;
+    }
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
@@ -414,6 +428,9 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 
 #undef CSIMI_SWEEP_BETWEEN
 #undef CSIMI_SWEEP_IDLE
+#undef CSIMI_SWEEP_FINE
+#undef CSIMI_SWEEP_FAILS
+#undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
