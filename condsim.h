@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b4ae2431c03a5217
+   Hash of the parts: 1165bb318993a224
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2302,6 +2302,8 @@ typedef struct csim_tree_link_def {
     csim_real stiffness; /* N m/rad or N/m, >= 0; default 0; not for floating joints */
     csim_real rate_gain; /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real effort;    /* largest force of the drive, N m or N; 0 (default): unlimited. One coordinate only */
+    bool effort_later;   /* csim_tree_set_drive may give an effort where there is none yet: costs one coordinate in A.
+                            default false */
     csim_real target, target_rate; /* one coordinate; a ball starts at its rotation */
     csim_real
         gravity_compensation; /* 0..1: share of the weight that hangs on the joint carried by its drive; default 0 */
@@ -2378,7 +2380,8 @@ CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, in
 /* Target of the drive of a ball joint: rotation of the link in its frame, and rate in world axes. */
 CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
                                                csim_vec3 rate);
-/* Gains and limit of a drive, as in the definition. */
+/* Gains and limit of a drive, as in the definition. CSIM_OUT_OF_RANGE: an effort above 0 for a joint that was made with
+   neither effort nor effort_later. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
@@ -35665,7 +35668,7 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
                           "revolute or prismatic, or a ball without a limit of effort");
     if (effort > 0 && l->slack < 0)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
-                          "0: the definition of this joint had no effort");
+                          "0: the definition of this joint had neither effort nor effort_later");
     csimi_wake_tree(w, tree);
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
@@ -48398,8 +48401,12 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
     return i;
 }
 
-/* Coordinates of a joint: its own, and one behind a drive of limited effort. */
-static int csimi_tree_joint_coords(const csim_tree_link_def *d) { return csimi_tree_dofs(d->joint) + (d->effort > 0); }
+/* Whether a massless coordinate stands behind the drive: its effort is limited or may be so later. */
+static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
+
+static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
+}
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
     int i, count = 0;
@@ -48453,7 +48460,7 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || d->effort > 0))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -48608,7 +48615,7 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
         for (j = 0; j < def->link_count; j++)
             if (csimi_limb_root(def, j) == i) {
                 link[j].coord = at;
-                link[j].slack = def->links[j].effort > 0 ? at + link[j].dofs : -1;
+                link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
             }
         for (k = start; k < at; k += 3) {

@@ -324,6 +324,7 @@ static void create_tree(session *s) {
             if (!below(3)) link[i].lower = -(link[i].upper = number(0, 1));
             link[i].friction = below(3) ? 0 : number(0, 1);
             link[i].effort = below(3) ? 0 : number(0, 10);
+            link[i].effort_later = below(2) != 0;
             link[i].stiffness = below(2) ? 0 : number(0, 100);
             link[i].rate_gain = below(2) ? 0 : number(0, 10);
         }

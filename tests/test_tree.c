@@ -579,6 +579,47 @@ TEST(a_rejected_step_leaves_drives_as_they_were) {
     csim_destroy_world(r.w);
 }
 
+static void drive_limited_later(csim_tree_link_def *d) {
+    stiff_drive(d);
+    d->effort_later = true;
+}
+
+/* Unlimited it is the drive without the coordinate behind it; limited, it accelerates by effort / I, also in a world
+   that goes back to before the effort was given. */
+TEST(effort_is_given_later) {
+    pendulum p = make_pendulum(drive_limited_later, 0), never = make_pendulum(stiff_drive, 0);
+    const csim_real zero = 0;
+    const double h = 1e-3;
+    double rate, other;
+    static unsigned char memory[1 << 20];
+    size_t bytes = sizeof memory;
+    uint64_t hash[2];
+    int i, k;
+    for (i = 0; i < 20; i++) {
+        STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+        STATUS(csim_world_step(never.w, (csim_real)h), CSIM_OK);
+        NEAR(angle_of(&p, &rate), angle_of(&never, &other), TOL(1e-13, 1e-6));
+        NEAR(rate, other, TOL(1e-10, 1e-4));
+    }
+    STATUS(csim_tree_set_drive(never.w, never.id, 0, 1000, 10, 3), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(never.w), "effort_later") != NULL);
+    STATUS(csim_world_save(p.w, memory, &bytes), CSIM_OK);
+    for (k = 0; k < 2; k++) {
+        if (k == 1) STATUS(csim_world_restore(p.w, memory, bytes), CSIM_OK);
+        STATUS(csim_tree_set_state(p.w, p.id, &zero, &zero), CSIM_OK);
+        STATUS(csim_tree_set_drive(p.w, p.id, 0, CSIM_R(1e6), CSIM_R(1e4), 3), CSIM_OK);
+        for (i = 1; i <= 50; i++) {
+            STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+            angle_of(&p, &rate);
+            NEAR(rate, 6 * h * i, TOL(1e-9, 1e-4));
+        }
+        hash[k] = csim_world_hash(p.w);
+    }
+    CHECK(hash[0] == hash[1]);
+    csim_destroy_world(never.w);
+    csim_destroy_world(p.w);
+}
+
 /* Far from its target the drive gives all it has: constant acceleration effort / I. Near it, it is the implicit drive.
  */
 TEST(drive_gives_at_most_its_effort) {
@@ -975,6 +1016,7 @@ TEST(definitions_are_refused_with_the_link_named) {
     WRONG(link[1].stiffness = -1, CSIM_OUT_OF_RANGE, "link 1: stiffness");
     WRONG(link[1].rate_gain = -1, CSIM_OUT_OF_RANGE, "link 1: rate_gain");
     WRONG(link[1].effort = -1, CSIM_OUT_OF_RANGE, "link 1: effort");
+    WRONG((link[1].joint = CSIM_TREE_BALL, link[1].effort_later = true), CSIM_OUT_OF_RANGE, "link 1: limits, friction");
     WRONG(link[1].armature = (csim_real)INFINITY, CSIM_NOT_FINITE, "link 1: armature");
     WRONG(link[1].gravity_compensation = 2, CSIM_OUT_OF_RANGE, "link 1: gravity_compensation");
     WRONG(link[1].frame.rotation.w = 2, CSIM_OUT_OF_RANGE, "link 1: frame.rotation");

@@ -35,8 +35,12 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
     return i;
 }
 
-/* Coordinates of a joint: its own, and one behind a drive of limited effort. */
-static int csimi_tree_joint_coords(const csim_tree_link_def *d) { return csimi_tree_dofs(d->joint) + (d->effort > 0); }
+/* Whether a massless coordinate stands behind the drive: its effort is limited or may be so later. */
+static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
+
+static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
+}
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
     int i, count = 0;
@@ -90,7 +94,7 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || d->effort > 0))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -245,7 +249,7 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
         for (j = 0; j < def->link_count; j++)
             if (csimi_limb_root(def, j) == i) {
                 link[j].coord = at;
-                link[j].slack = def->links[j].effort > 0 ? at + link[j].dofs : -1;
+                link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
             }
         for (k = start; k < at; k += 3) {

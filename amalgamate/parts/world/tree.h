@@ -40,6 +40,8 @@ typedef struct csim_tree_link_def {
     csim_real stiffness; /* N m/rad or N/m, >= 0; default 0; not for floating joints */
     csim_real rate_gain; /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real effort;    /* largest force of the drive, N m or N; 0 (default): unlimited. One coordinate only */
+    bool effort_later;   /* csim_tree_set_drive may give an effort where there is none yet: costs one coordinate in A.
+                            default false */
     csim_real target, target_rate; /* one coordinate; a ball starts at its rotation */
     csim_real
         gravity_compensation; /* 0..1: share of the weight that hangs on the joint carried by its drive; default 0 */
@@ -116,7 +118,8 @@ CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, in
 /* Target of the drive of a ball joint: rotation of the link in its frame, and rate in world axes. */
 CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
                                                csim_vec3 rate);
-/* Gains and limit of a drive, as in the definition. */
+/* Gains and limit of a drive, as in the definition. CSIM_OUT_OF_RANGE: an effort above 0 for a joint that was made with
+   neither effort nor effort_later. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
