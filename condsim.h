@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1165bb318993a224
+   Hash of the parts: 0b6a23a8f67ecd11
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -25623,7 +25623,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = (int)((int64_t)block * s->body_count / A->n), high = low + 1; /* where bodies are alike */
+        int low = (int)((csim_real)block * (csim_real)s->body_count / (csim_real)A->n), high = low + 1; /* if alike */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;

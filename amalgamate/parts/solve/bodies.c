@@ -247,7 +247,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = (int)((int64_t)block * s->body_count / A->n), high = low + 1; /* where bodies are alike */
+        int low = (int)((csim_real)block * (csim_real)s->body_count / (csim_real)A->n), high = low + 1; /* if alike */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
