@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0b6a23a8f67ecd11
+   Hash of the parts: a30553c603072a59
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5347,6 +5347,7 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */
@@ -26426,7 +26427,6 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -27110,7 +27110,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
@@ -27132,6 +27131,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
+#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200) /* errors that are not worth a sweep */
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
 #define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
@@ -27292,7 +27292,7 @@ static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
     while (!csimi_stages_done(&s->loop)) {
         bool there;
         if (idle >= (s->loop.best_measure <= good ? CSIMI_SWEEP_FINE(s) : CSIMI_SWEEP_IDLE)) break;
-        s->fine = s->loop.best_measure <= good && CSIMI_EPS < CSIM_R(1e-10); /* float is at its rounding there */
+        s->fine = s->loop.best_measure <= good;
         there = csimi_burst_step(s, eps, &iterations);
         if (!(s->work > 0)) break;
         csimi_stages_look(&s->loop);
@@ -27326,12 +27326,19 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
-   a quarter of a megabyte at most. */
-static size_t csimi_sweep_ring(int n, int contacts) {
+/* Reals that the ring has at least, for Newton works there, in numbers of csimi_wide: small islands fit, whatever their
+   graph, in a quarter of a megabyte at most; large ones have the numbers that a ring of double has. */
+static size_t csimi_sweep_ring(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
+    size_t numbers = full < most ? full : most;
+#ifndef CONDSIM_NO_LARGE
+    const size_t large = n > CSIMI_BURST_SMALL ? 6 * (size_t)window * (size_t)contacts : 0;
+    if (numbers < large) numbers = large;
+#else
+    (void)window;
+#endif
+    return contacts > 0 ? numbers * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -27348,7 +27355,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts, window));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27445,7 +27452,8 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = CSIMI_WIDE(1e4) * eps;
+    /* rounding leaves some; in float 1e4 of it would be what was asked */
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
@@ -27546,6 +27554,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     return CSIM_OK;
 }
 
+#undef CSIMI_SWEEP_ROUNDING
 #undef CSIMI_SWEEP_BETWEEN
 #undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_FINE
@@ -54843,6 +54852,7 @@ CSIMI_WARM
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -54938,7 +54948,6 @@ CSIMI_WARM
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING
@@ -54946,6 +54955,7 @@ CSIMI_WARM
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
+#undef CSIMI_SWEEP_ROUNDING
 #undef CSIMI_SWEEP_BETWEEN
 #undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_KNOWN
