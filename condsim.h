@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a30553c603072a59
+   Hash of the parts: b3066697320750d2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4895,7 +4895,8 @@ CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* i
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
 
-/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree, in double. */
+/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree. They are
+   reals: in float they take half the room of double, and Newton looks at what its steps give anyway. */
 enum { CSIMI_DEGREE_MOST = 12 }; /* numbers of a node */
 typedef struct csimi_degree {
     int n, root, rest, length;  /* nodes; first place of the root, its numbers; numbers of a vector */
@@ -4904,8 +4905,9 @@ typedef struct csimi_degree {
     int *first, *index, *slot;  /* [root + 1], [first[root]] places of the neighbours behind; scratch */
     size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
     size_t numbers;
-    csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
-    csimi_wide *turned;         /* two blocks while it is factored; for others between */
+    csim_real *value;           /* [numbers] */
+    csimi_wide work, *dense;    /* multiplications of a factorisation; [rest rest] factors of the root */
+    csim_real *turned;          /* two blocks while it is factored; for others between */
     int *pivot;                 /* of the root */
     int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
     int cells, room;
@@ -4916,9 +4918,9 @@ CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); 
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           /* the order; false: no room */
 CSIMI_FN void csimi_degree_clear(csimi_degree *d);
 /* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
 /* J' T into block (u, v), J and T three rows each as wide as their nodes. */
-CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T);
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T);
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
@@ -5347,7 +5349,6 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */
@@ -25134,16 +25135,19 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
 }
 
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
+    size_t own = 0; /* numbers of the root beside value */
     if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
-    d->turned = CSIMI_PUSH(arena, csimi_wide, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
-    d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
+    d->turned = CSIMI_PUSH(arena, csim_real, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
+    d->value = CSIMI_PUSH(arena, csim_real, d->numbers);
+    if (sizeof *d->dense > sizeof *d->value) own = (size_t)d->rest * (size_t)d->rest;
+    d->dense = CSIMI_PUSH(arena, csimi_wide, own);
     return !arena->overflow;
 }
 
 /* ---- numbers */
 
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
+CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
     const int i = d->place[u], j = d->place[v], k = csimi_imin(i, j);
     const bool lower = i > j;
     int e;
@@ -25163,20 +25167,20 @@ CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *d
 }
 
 /* Y' [m y] of Y [y m] */
-static void csimi_degree_turn(const csimi_wide *Y, int y, int m, csimi_wide *CSIMI_RESTRICT turned) {
+static void csimi_degree_turn(const csim_real *Y, int y, int m, csim_real *CSIMI_RESTRICT turned) {
     int j, k;
     for (k = 0; k < m; ++k)
         for (j = 0; j < y; ++j) *turned++ = Y[m * j + k];
 }
 
 #if CSIMI_QUADS
-typedef csimi_wide csimi_two
-    __attribute__((vector_size(2 * sizeof(csimi_wide)), aligned(sizeof(csimi_wide)), may_alias));
+typedef csim_real csimi_two
+    __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
 #define CSIMI_TWO(p) (*(csimi_two *)(p))
 
 /* The products of six columns, by pairs: the same sums in the same order. */
-static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
-                               const csimi_wide *CSIMI_RESTRICT Y, int m) {
+static void csimi_degree_less6(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
+                               const csim_real *CSIMI_RESTRICT Y, int m) {
     int i, k;
     for (i = 0; i < x; ++i, X += m, C += stride) {
         csimi_two a = {0, 0}, b = a, c = a;
@@ -25194,8 +25198,8 @@ static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, cons
 #endif
 
 /* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
-static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
-                              const csimi_wide *CSIMI_RESTRICT Y, int y, int m) {
+static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
+                              const csim_real *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
 #if CSIMI_QUADS
     if (y == 6) {
@@ -25205,8 +25209,8 @@ static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const
 #endif
     for (i = 0; i < x; ++i, X += m, C += stride)
         for (j = 0; j < y; j += 3) {
-            const csimi_wide *b = Y + j;
-            csimi_wide c0 = 0, c1 = 0, c2 = 0;
+            const csim_real *b = Y + j;
+            csim_real c0 = 0, c1 = 0, c2 = 0;
             for (k = 0; k < m; ++k, b += y) {
                 c0 += X[k] * b[0];
                 c1 += X[k] * b[1];
@@ -25219,17 +25223,17 @@ static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const
 }
 
 /* The inverse of a node's own matrix in its place (Gauss and Jordan, without pivots: it is the identity and more). */
-static bool csimi_degree_invert(csimi_wide *D, int m) {
+static bool csimi_degree_invert(csim_real *D, int m) {
     int i, j, k;
     for (k = 0; k < m; ++k) {
-        csimi_wide *row = D + (ptrdiff_t)m * k;
-        const csimi_wide pivot = 1 / row[k];
-        if (!(pivot > -CSIMI_WIDE_HUGE && pivot < CSIMI_WIDE_HUGE)) return false;
+        csim_real *row = D + (ptrdiff_t)m * k;
+        const csim_real pivot = 1 / row[k];
+        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false;
         for (j = 0; j < m; ++j) row[j] *= pivot;
         row[k] = pivot;
         for (i = 0; i < m; ++i) {
-            csimi_wide *to = D + (ptrdiff_t)m * i;
-            const csimi_wide factor = to[k];
+            csim_real *to = D + (ptrdiff_t)m * i;
+            const csim_real factor = to[k];
             if (i == k) continue;
             to[k] = 0;
             for (j = 0; j < m; ++j) to[j] -= factor * row[j];
@@ -25239,8 +25243,8 @@ static bool csimi_degree_invert(csimi_wide *D, int m) {
 }
 
 /* L [rows m] <- L D */
-static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int m) {
-    csimi_wide x[CSIMI_DEGREE_MOST];
+static void csimi_degree_scale(csim_real *L, int rows, const csim_real *D, int m) {
+    csim_real x[CSIMI_DEGREE_MOST];
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
 #if CSIMI_QUADS
@@ -25268,11 +25272,11 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
 /* What the neighbours of the node at place k get from it: L U for every two, U being kept as its transpose. */
 static void csimi_degree_update(csimi_degree *d, int k) {
     const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
-    csimi_wide *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
+    csim_real *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
     int a, b, e;
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
-        const csimi_wide *own = d->value + d->column[a];
+        const csim_real *own = d->value + d->column[a];
         csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
             csimi_degree_turn(own, y, m, L);
@@ -25280,15 +25284,15 @@ static void csimi_degree_update(csimi_degree *d, int k) {
             csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
-                const csimi_wide *X = d->value + d->column[b];
-                csimi_wide *to = d->value + d->column[d->slot[d->index[b]]];
+                const csim_real *X = d->value + d->column[b];
+                csim_real *to = d->value + d->column[d->slot[d->index[b]]];
                 csimi_degree_less(to, (size_t)y, X, x, U, y, m);
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
             for (b = d->first[k]; b < end; ++b) {
                 const int X = d->order[d->index[b]];
-                csimi_wide *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                csim_real *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
                 if (d->index[b] >= d->root)
                     csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
                                       m);
@@ -25298,11 +25302,11 @@ static void csimi_degree_update(csimi_degree *d, int k) {
 }
 
 /* to [a b] += A' B for A [3 a] and B [3 b], rows of `stride`. */
-static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, const csimi_wide *A, int a,
-                               const csimi_wide *B, int b) {
+static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, const csim_real *A, int a,
+                               const csim_real *B, int b) {
     int i, j;
     for (i = 0; i < a; ++i, to += stride) {
-        const csimi_wide x = A[i], y = A[a + i], z = A[2 * a + i];
+        const csim_real x = A[i], y = A[a + i], z = A[2 * a + i];
 #if CSIMI_QUADS
         const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
         for (j = 0; j + 2 <= b; j += 2)
@@ -25315,9 +25319,9 @@ static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, con
     }
 }
 
-CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T) {
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T) {
     size_t down, right;
-    csimi_wide *to = csimi_degree_block(d, u, v, &down, &right);
+    csim_real *to = csimi_degree_block(d, u, v, &down, &right);
     if (right == 1)
         csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
     else
@@ -25326,17 +25330,28 @@ CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *
 
 CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
 
+/* The root is a full matrix, in the numbers of csimi_lu: in float they are others than those of value. */
+static bool csimi_degree_factor_root(csimi_degree *d) {
+    csim_real *root = d->value + d->start[d->root];
+    int i;
+    if (sizeof *root == sizeof *d->dense)
+        d->dense = (csimi_wide *)(void *)root;
+    else
+        for (i = 0; i < d->rest * d->rest; ++i) d->dense[i] = (csimi_wide)root[i];
+    return csimi_lu(d->rest, d->dense, d->pivot);
+}
+
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
     int k, e;
     for (k = 0; k < d->root; ++k) {
         const int m = d->size[d->order[k]];
-        csimi_wide *D = d->value + d->start[k];
+        csim_real *D = d->value + d->start[k];
         if (!csimi_degree_invert(D, m)) return false;
         for (e = d->first[k]; e < d->first[k + 1]; ++e)
             csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
         csimi_degree_update(d, k);
     }
-    return csimi_lu(d->rest, d->value + d->start[d->root], d->pivot);
+    return csimi_degree_factor_root(d);
 }
 
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
@@ -25346,27 +25361,27 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         const csimi_wide *own = x + d->at[d->order[k]];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
             const int J = d->order[d->index[e]];
-            const csimi_wide *L = d->value + d->column[e];
+            const csim_real *L = d->value + d->column[e];
             csimi_wide *y = x + d->at[J];
             for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) y[i] -= L[m * i + j] * own[j];
+                for (j = 0; j < m; ++j) y[i] -= (csimi_wide)L[m * i + j] * own[j];
         }
     }
-    if (d->rest > 0) csimi_lu_solve(d->rest, d->value + d->start[d->root], d->pivot, x + d->at[d->order[d->root]]);
+    if (d->rest > 0) csimi_lu_solve(d->rest, d->dense, d->pivot, x + d->at[d->order[d->root]]);
     for (k = d->root - 1; k >= 0; --k) {
         const int m = d->size[d->order[k]];
-        const csimi_wide *D = d->value + d->start[k];
+        const csim_real *D = d->value + d->start[k];
         csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
             const int J = d->order[d->index[e]];
-            const csimi_wide *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
+            const csim_real *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
             for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) own[j] -= U[m * i + j] * x[d->at[J] + i];
+                for (j = 0; j < m; ++j) own[j] -= (csimi_wide)U[m * i + j] * x[d->at[J] + i];
         }
         for (i = 0; i < m; ++i) y[i] = own[i];
         for (i = 0; i < m; ++i) {
             own[i] = 0;
-            for (j = 0; j < m; ++j) own[i] += D[m * i + j] * y[j];
+            for (j = 0; j < m; ++j) own[i] += (csimi_wide)D[m * i + j] * y[j];
         }
     }
 }
@@ -26427,6 +26442,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -26859,18 +26875,18 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 /* ---- the linear system */
 
 /* The rows J [3 size] of a contact on the node of the piece *p, whose pieces follow each other; *p ends behind them. */
-static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csimi_wide *J) {
+static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csim_real *J) {
     const csimi_degree *d = &s->degree;
     const int node = s->order[(*p)->block], size = d->size[node];
     int k;
     for (k = 0; k < 3 * size; ++k) J[k] = 0;
     for (; *p < end && s->order[(*p)->block] == node; ++*p) {
-        csimi_wide *to = J + (s->place[(*p)->block] - d->at[node]);
+        csim_real *to = J + (s->place[(*p)->block] - d->at[node]);
         const csim_real *from = (*p)->J;
         for (k = 0; k < 3; ++k, to += size, from += 3) {
-            to[0] += (csimi_wide)from[0];
-            to[1] += (csimi_wide)from[1];
-            to[2] += (csimi_wide)from[2];
+            to[0] += from[0];
+            to[1] += from[1];
+            to[2] += from[2];
         }
     }
     return node;
@@ -26882,10 +26898,11 @@ enum { CSIMI_BURST_RUNS = 5 }; /* nodes of a contact whose rows are kept while i
 static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, const csimi_wide *G) {
     csimi_degree *d = &s->degree;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count, *last[CSIMI_BURST_RUNS];
-    csimi_wide *row[CSIMI_BURST_RUNS + 3], *T, *J, *I;
+    csim_real *row[CSIMI_BURST_RUNS + 3], *T, *J, *I, g[9];
     int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
     for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
     T = row[CSIMI_BURST_RUNS + 2];
+    for (i = 0; i < 9; ++i) g[i] = (csim_real)G[i];
     for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
         node[kept] = csimi_burst_gather(s, &p, end, row[kept]);
         last[kept] = p;
@@ -26900,9 +26917,9 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
             v = csimi_burst_gather(s, &q, end, J);
         }
         for (i = 0, b = d->size[v]; i < b; ++i) {
-            T[i] = G[0] * J[i] + G[1] * J[b + i] + G[2] * J[2 * b + i];
-            T[b + i] = G[3] * J[i] + G[4] * J[b + i] + G[5] * J[2 * b + i];
-            T[2 * b + i] = G[6] * J[i] + G[7] * J[b + i] + G[8] * J[2 * b + i];
+            T[i] = g[0] * J[i] + g[1] * J[b + i] + g[2] * J[2 * b + i];
+            T[b + i] = g[3] * J[i] + g[4] * J[b + i] + g[5] * J[2 * b + i];
+            T[2 * b + i] = g[6] * J[i] + g[7] * J[b + i] + g[8] * J[2 * b + i];
         }
         for (p = begin, b = 0; p < end; ++b) {
             if (b < kept) {
@@ -26953,7 +26970,7 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
     csimi_degree_clear(d);
     for (i = 0; i < d->n; ++i) {
         size_t down, right;
-        csimi_wide *D = csimi_degree_block(d, i, i, &down, &right);
+        csim_real *D = csimi_degree_block(d, i, i, &down, &right);
         for (r = 0; r < d->size[i]; ++r) D[(size_t)r * (down + right)] = 1;
     }
     for (a = 0; a < s->active_count; ++a) csimi_burst_add_contact(s, s->active[a], true);
@@ -27110,6 +27127,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
@@ -27131,7 +27149,8 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
-#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200) /* errors that are not worth a sweep */
+/* Rounding errors that are not worth a sweep. In float 1e4 of them are a thousandth, which may be all that was asked. */
+#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
 #define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
@@ -27326,19 +27345,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Reals that the ring has at least, for Newton works there, in numbers of csimi_wide: small islands fit, whatever their
-   graph, in a quarter of a megabyte at most; large ones have the numbers that a ring of double has. */
-static size_t csimi_sweep_ring(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    size_t numbers = full < most ? full : most;
-#ifndef CONDSIM_NO_LARGE
-    const size_t large = n > CSIMI_BURST_SMALL ? 6 * (size_t)window * (size_t)contacts : 0;
-    if (numbers < large) numbers = large;
-#else
-    (void)window;
-#endif
-    return contacts > 0 ? numbers * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -27355,7 +27367,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts, window));
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27452,7 +27464,6 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    /* rounding leaves some; in float 1e4 of it would be what was asked */
     const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
@@ -54852,7 +54863,6 @@ CSIMI_WARM
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -54948,6 +54958,7 @@ CSIMI_WARM
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING

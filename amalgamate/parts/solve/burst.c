@@ -6,6 +6,7 @@
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 #include "private.h"
 
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -438,18 +439,18 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 /* ---- the linear system */
 
 /* The rows J [3 size] of a contact on the node of the piece *p, whose pieces follow each other; *p ends behind them. */
-static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csimi_wide *J) {
+static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csim_real *J) {
     const csimi_degree *d = &s->degree;
     const int node = s->order[(*p)->block], size = d->size[node];
     int k;
     for (k = 0; k < 3 * size; ++k) J[k] = 0;
     for (; *p < end && s->order[(*p)->block] == node; ++*p) {
-        csimi_wide *to = J + (s->place[(*p)->block] - d->at[node]);
+        csim_real *to = J + (s->place[(*p)->block] - d->at[node]);
         const csim_real *from = (*p)->J;
         for (k = 0; k < 3; ++k, to += size, from += 3) {
-            to[0] += (csimi_wide)from[0];
-            to[1] += (csimi_wide)from[1];
-            to[2] += (csimi_wide)from[2];
+            to[0] += from[0];
+            to[1] += from[1];
+            to[2] += from[2];
         }
     }
     return node;
@@ -461,10 +462,11 @@ enum { CSIMI_BURST_RUNS = 5 }; /* nodes of a contact whose rows are kept while i
 static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, const csimi_wide *G) {
     csimi_degree *d = &s->degree;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count, *last[CSIMI_BURST_RUNS];
-    csimi_wide *row[CSIMI_BURST_RUNS + 3], *T, *J, *I;
+    csim_real *row[CSIMI_BURST_RUNS + 3], *T, *J, *I, g[9];
     int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
     for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
     T = row[CSIMI_BURST_RUNS + 2];
+    for (i = 0; i < 9; ++i) g[i] = (csim_real)G[i];
     for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
         node[kept] = csimi_burst_gather(s, &p, end, row[kept]);
         last[kept] = p;
@@ -479,9 +481,9 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
             v = csimi_burst_gather(s, &q, end, J);
         }
         for (i = 0, b = d->size[v]; i < b; ++i) {
-            T[i] = G[0] * J[i] + G[1] * J[b + i] + G[2] * J[2 * b + i];
-            T[b + i] = G[3] * J[i] + G[4] * J[b + i] + G[5] * J[2 * b + i];
-            T[2 * b + i] = G[6] * J[i] + G[7] * J[b + i] + G[8] * J[2 * b + i];
+            T[i] = g[0] * J[i] + g[1] * J[b + i] + g[2] * J[2 * b + i];
+            T[b + i] = g[3] * J[i] + g[4] * J[b + i] + g[5] * J[2 * b + i];
+            T[2 * b + i] = g[6] * J[i] + g[7] * J[b + i] + g[8] * J[2 * b + i];
         }
         for (p = begin, b = 0; p < end; ++b) {
             if (b < kept) {
@@ -532,7 +534,7 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
     csimi_degree_clear(d);
     for (i = 0; i < d->n; ++i) {
         size_t down, right;
-        csimi_wide *D = csimi_degree_block(d, i, i, &down, &right);
+        csim_real *D = csimi_degree_block(d, i, i, &down, &right);
         for (r = 0; r < d->size[i]; ++r) D[(size_t)r * (down + right)] = 1;
     }
     for (a = 0; a < s->active_count; ++a) csimi_burst_add_contact(s, s->active[a], true);
@@ -689,6 +691,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING

@@ -178,16 +178,19 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
 }
 
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
+    size_t own = 0; /* numbers of the root beside value */
     if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
-    d->turned = CSIMI_PUSH(arena, csimi_wide, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
-    d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
+    d->turned = CSIMI_PUSH(arena, csim_real, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
+    d->value = CSIMI_PUSH(arena, csim_real, d->numbers);
+    if (sizeof *d->dense > sizeof *d->value) own = (size_t)d->rest * (size_t)d->rest;
+    d->dense = CSIMI_PUSH(arena, csimi_wide, own);
     return !arena->overflow;
 }
 
 /* ---- numbers */
 
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
+CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
     const int i = d->place[u], j = d->place[v], k = csimi_imin(i, j);
     const bool lower = i > j;
     int e;
@@ -207,20 +210,20 @@ CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *d
 }
 
 /* Y' [m y] of Y [y m] */
-static void csimi_degree_turn(const csimi_wide *Y, int y, int m, csimi_wide *CSIMI_RESTRICT turned) {
+static void csimi_degree_turn(const csim_real *Y, int y, int m, csim_real *CSIMI_RESTRICT turned) {
     int j, k;
     for (k = 0; k < m; ++k)
         for (j = 0; j < y; ++j) *turned++ = Y[m * j + k];
 }
 
 #if CSIMI_QUADS
-typedef csimi_wide csimi_two
-    __attribute__((vector_size(2 * sizeof(csimi_wide)), aligned(sizeof(csimi_wide)), may_alias));
+typedef csim_real csimi_two
+    __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
 #define CSIMI_TWO(p) (*(csimi_two *)(p))
 
 /* The products of six columns, by pairs: the same sums in the same order. */
-static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
-                               const csimi_wide *CSIMI_RESTRICT Y, int m) {
+static void csimi_degree_less6(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
+                               const csim_real *CSIMI_RESTRICT Y, int m) {
     int i, k;
     for (i = 0; i < x; ++i, X += m, C += stride) {
         csimi_two a = {0, 0}, b = a, c = a;
@@ -238,8 +241,8 @@ static void csimi_degree_less6(csimi_wide *CSIMI_RESTRICT C, size_t stride, cons
 #endif
 
 /* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
-static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *CSIMI_RESTRICT X, int x,
-                              const csimi_wide *CSIMI_RESTRICT Y, int y, int m) {
+static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
+                              const csim_real *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
 #if CSIMI_QUADS
     if (y == 6) {
@@ -249,8 +252,8 @@ static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const
 #endif
     for (i = 0; i < x; ++i, X += m, C += stride)
         for (j = 0; j < y; j += 3) {
-            const csimi_wide *b = Y + j;
-            csimi_wide c0 = 0, c1 = 0, c2 = 0;
+            const csim_real *b = Y + j;
+            csim_real c0 = 0, c1 = 0, c2 = 0;
             for (k = 0; k < m; ++k, b += y) {
                 c0 += X[k] * b[0];
                 c1 += X[k] * b[1];
@@ -263,17 +266,17 @@ static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const
 }
 
 /* The inverse of a node's own matrix in its place (Gauss and Jordan, without pivots: it is the identity and more). */
-static bool csimi_degree_invert(csimi_wide *D, int m) {
+static bool csimi_degree_invert(csim_real *D, int m) {
     int i, j, k;
     for (k = 0; k < m; ++k) {
-        csimi_wide *row = D + (ptrdiff_t)m * k;
-        const csimi_wide pivot = 1 / row[k];
-        if (!(pivot > -CSIMI_WIDE_HUGE && pivot < CSIMI_WIDE_HUGE)) return false;
+        csim_real *row = D + (ptrdiff_t)m * k;
+        const csim_real pivot = 1 / row[k];
+        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false;
         for (j = 0; j < m; ++j) row[j] *= pivot;
         row[k] = pivot;
         for (i = 0; i < m; ++i) {
-            csimi_wide *to = D + (ptrdiff_t)m * i;
-            const csimi_wide factor = to[k];
+            csim_real *to = D + (ptrdiff_t)m * i;
+            const csim_real factor = to[k];
             if (i == k) continue;
             to[k] = 0;
             for (j = 0; j < m; ++j) to[j] -= factor * row[j];
@@ -283,8 +286,8 @@ static bool csimi_degree_invert(csimi_wide *D, int m) {
 }
 
 /* L [rows m] <- L D */
-static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int m) {
-    csimi_wide x[CSIMI_DEGREE_MOST];
+static void csimi_degree_scale(csim_real *L, int rows, const csim_real *D, int m) {
+    csim_real x[CSIMI_DEGREE_MOST];
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
 #if CSIMI_QUADS
@@ -312,11 +315,11 @@ static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int
 /* What the neighbours of the node at place k get from it: L U for every two, U being kept as its transpose. */
 static void csimi_degree_update(csimi_degree *d, int k) {
     const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
-    csimi_wide *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
+    csim_real *U = d->turned, *L = U + CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST;
     int a, b, e;
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
-        const csimi_wide *own = d->value + d->column[a];
+        const csim_real *own = d->value + d->column[a];
         csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
             csimi_degree_turn(own, y, m, L);
@@ -324,15 +327,15 @@ static void csimi_degree_update(csimi_degree *d, int k) {
             csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
-                const csimi_wide *X = d->value + d->column[b];
-                csimi_wide *to = d->value + d->column[d->slot[d->index[b]]];
+                const csim_real *X = d->value + d->column[b];
+                csim_real *to = d->value + d->column[d->slot[d->index[b]]];
                 csimi_degree_less(to, (size_t)y, X, x, U, y, m);
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
             for (b = d->first[k]; b < end; ++b) {
                 const int X = d->order[d->index[b]];
-                csimi_wide *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                csim_real *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
                 if (d->index[b] >= d->root)
                     csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
                                       m);
@@ -342,11 +345,11 @@ static void csimi_degree_update(csimi_degree *d, int k) {
 }
 
 /* to [a b] += A' B for A [3 a] and B [3 b], rows of `stride`. */
-static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, const csimi_wide *A, int a,
-                               const csimi_wide *B, int b) {
+static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, const csim_real *A, int a,
+                               const csim_real *B, int b) {
     int i, j;
     for (i = 0; i < a; ++i, to += stride) {
-        const csimi_wide x = A[i], y = A[a + i], z = A[2 * a + i];
+        const csim_real x = A[i], y = A[a + i], z = A[2 * a + i];
 #if CSIMI_QUADS
         const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
         for (j = 0; j + 2 <= b; j += 2)
@@ -359,9 +362,9 @@ static void csimi_degree_outer(csimi_wide *CSIMI_RESTRICT to, size_t stride, con
     }
 }
 
-CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T) {
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T) {
     size_t down, right;
-    csimi_wide *to = csimi_degree_block(d, u, v, &down, &right);
+    csim_real *to = csimi_degree_block(d, u, v, &down, &right);
     if (right == 1)
         csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
     else
@@ -370,17 +373,28 @@ CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *
 
 CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
 
+/* The root is a full matrix, in the numbers of csimi_lu: in float they are others than those of value. */
+static bool csimi_degree_factor_root(csimi_degree *d) {
+    csim_real *root = d->value + d->start[d->root];
+    int i;
+    if (sizeof *root == sizeof *d->dense)
+        d->dense = (csimi_wide *)(void *)root;
+    else
+        for (i = 0; i < d->rest * d->rest; ++i) d->dense[i] = (csimi_wide)root[i];
+    return csimi_lu(d->rest, d->dense, d->pivot);
+}
+
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
     int k, e;
     for (k = 0; k < d->root; ++k) {
         const int m = d->size[d->order[k]];
-        csimi_wide *D = d->value + d->start[k];
+        csim_real *D = d->value + d->start[k];
         if (!csimi_degree_invert(D, m)) return false;
         for (e = d->first[k]; e < d->first[k + 1]; ++e)
             csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
         csimi_degree_update(d, k);
     }
-    return csimi_lu(d->rest, d->value + d->start[d->root], d->pivot);
+    return csimi_degree_factor_root(d);
 }
 
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
@@ -390,27 +404,27 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         const csimi_wide *own = x + d->at[d->order[k]];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
             const int J = d->order[d->index[e]];
-            const csimi_wide *L = d->value + d->column[e];
+            const csim_real *L = d->value + d->column[e];
             csimi_wide *y = x + d->at[J];
             for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) y[i] -= L[m * i + j] * own[j];
+                for (j = 0; j < m; ++j) y[i] -= (csimi_wide)L[m * i + j] * own[j];
         }
     }
-    if (d->rest > 0) csimi_lu_solve(d->rest, d->value + d->start[d->root], d->pivot, x + d->at[d->order[d->root]]);
+    if (d->rest > 0) csimi_lu_solve(d->rest, d->dense, d->pivot, x + d->at[d->order[d->root]]);
     for (k = d->root - 1; k >= 0; --k) {
         const int m = d->size[d->order[k]];
-        const csimi_wide *D = d->value + d->start[k];
+        const csim_real *D = d->value + d->start[k];
         csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
             const int J = d->order[d->index[e]];
-            const csimi_wide *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
+            const csim_real *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
             for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) own[j] -= U[m * i + j] * x[d->at[J] + i];
+                for (j = 0; j < m; ++j) own[j] -= (csimi_wide)U[m * i + j] * x[d->at[J] + i];
         }
         for (i = 0; i < m; ++i) y[i] = own[i];
         for (i = 0; i < m; ++i) {
             own[i] = 0;
-            for (j = 0; j < m; ++j) own[i] += D[m * i + j] * y[j];
+            for (j = 0; j < m; ++j) own[i] += (csimi_wide)D[m * i + j] * y[j];
         }
     }
 }

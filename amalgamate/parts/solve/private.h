@@ -284,7 +284,8 @@ CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* i
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
 
-/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree, in double. */
+/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree. They are
+   reals: in float they take half the room of double, and Newton looks at what its steps give anyway. */
 enum { CSIMI_DEGREE_MOST = 12 }; /* numbers of a node */
 typedef struct csimi_degree {
     int n, root, rest, length;  /* nodes; first place of the root, its numbers; numbers of a vector */
@@ -293,8 +294,9 @@ typedef struct csimi_degree {
     int *first, *index, *slot;  /* [root + 1], [first[root]] places of the neighbours behind; scratch */
     size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
     size_t numbers;
-    csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
-    csimi_wide *turned;         /* two blocks while it is factored; for others between */
+    csim_real *value;           /* [numbers] */
+    csimi_wide work, *dense;    /* multiplications of a factorisation; [rest rest] factors of the root */
+    csim_real *turned;          /* two blocks while it is factored; for others between */
     int *pivot;                 /* of the root */
     int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
     int cells, room;
@@ -305,9 +307,9 @@ CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); 
 CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           /* the order; false: no room */
 CSIMI_FN void csimi_degree_clear(csimi_degree *d);
 /* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
 /* J' T into block (u, v), J and T three rows each as wide as their nodes. */
-CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csimi_wide *J, const csimi_wide *T);
+CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T);
 CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
@@ -736,7 +738,6 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */

@@ -12,7 +12,8 @@
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
-#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200) /* errors that are not worth a sweep */
+/* Rounding errors that are not worth a sweep. In float 1e4 of them are a thousandth, which may be all that was asked. */
+#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
 #define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
@@ -207,19 +208,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Reals that the ring has at least, for Newton works there, in numbers of csimi_wide: small islands fit, whatever their
-   graph, in a quarter of a megabyte at most; large ones have the numbers that a ring of double has. */
-static size_t csimi_sweep_ring(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    size_t numbers = full < most ? full : most;
-#ifndef CONDSIM_NO_LARGE
-    const size_t large = n > CSIMI_BURST_SMALL ? 6 * (size_t)window * (size_t)contacts : 0;
-    if (numbers < large) numbers = large;
-#else
-    (void)window;
-#endif
-    return contacts > 0 ? numbers * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -236,7 +230,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts, window));
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -333,7 +327,6 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    /* rounding leaves some; in float 1e4 of it would be what was asked */
     const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
