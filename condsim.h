@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b3066697320750d2
+   Hash of the parts: 571665d06903e1f7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1629,9 +1629,18 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* reserved, no effect yet; default 0 */
+    csim_real break_force; /* N: one that bears more in a step, pulled or pushed, lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_spring_def;
+
+/* What a spring carries. */
+typedef struct csim_spring_state {
+    csim_real length; /* m, now */
+    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its end,
+                         half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
+    bool broken;
+    csim_body_id a, b; /* its bodies; index1 0: the world */
+} csim_spring_state;
 
 /* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
@@ -1708,6 +1717,8 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* Fails: CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no spring). */
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
@@ -2204,8 +2215,8 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
    returns how many there are; -1: a stale id. Gears are no joints of a body. */
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
-/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
-   are. A broken joint holds nothing and stays until it is destroyed. */
+/* Joints and springs that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how
+   many there are. A broken one holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif
@@ -2593,7 +2604,7 @@ typedef struct csim_move_event {
     csim_pose pose; /* as csim_body_get_pose tells it */
 } csim_move_event;
 
-/* A joint that broke; it stays until it is destroyed. */
+/* A joint or spring that broke; it stays until it is destroyed. */
 typedef struct csim_break_event {
     csim_link_id joint;
     csim_body_id body_a, body_b; /* all zero: the world */
@@ -3909,6 +3920,8 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+/* How far the ends of spring k are apart, m. */
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
@@ -5642,6 +5655,8 @@ typedef struct csimi_link {
     int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
+    csim_real tension;  /* springs: N, in the last step, > 0 where it pulls */
+    bool broken, broke; /* springs, as of csimi_joint */
 } csimi_link;
 
 /* Rows of a joint: the points, the turns, the limit. */
@@ -5889,7 +5904,7 @@ enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_
 typedef struct csimi_told {
     csim_hit_event *hit;             /* [touches] */
     csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints] */
+    csim_break_event *joint_break;   /* [joints + springs] */
     csim_sleep_event *sleep;         /* [bodies] */
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
@@ -5951,6 +5966,10 @@ typedef struct csimi_store {
     unsigned char *scratch;
     size_t scratch_bytes;
 } csimi_store;
+
+CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
+    return l->kind == CSIMI_JOINT ? s->joint[l->item].broken : l->broken;
+}
 
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
@@ -6108,6 +6127,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
 CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
                                      csim_error *error);
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
                                      csim_error *error);
 
@@ -6695,6 +6715,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
+/* Before the state is the next one: what springs bore, and which let go. */
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
@@ -11211,6 +11233,16 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
     return view;
 }
 
+/* One without stiffness and damping holds nothing, and couples nothing. */
+static bool csimi_spring_holds(const csimi_state *s, int k) {
+    return s->spring_data[3 * (size_t)k + 1] > 0 || s->spring_data[3 * (size_t)k + 2] > 0;
+}
+
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
+    return csim_length(csim_sub(csimi_place_point(s, end), csimi_place_point(s, end + 1)));
+}
+
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
     return n * (n - 1);
@@ -11264,9 +11296,11 @@ static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const 
 CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
         csim_vec3 force;
         csim_real K[9], impulse[3];
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -11280,7 +11314,9 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     int k, p, q, count = 0;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -11308,7 +11344,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
     int k;
     for (k = 0; k < s->spring_count; k++) {
-        double stretch = (double)csimi_spring_look(s, k).length - (double)s->spring_data[3 * k];
+        double stretch = (double)csimi_spring_length(s, k) - (double)s->spring_data[3 * k];
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
@@ -33368,7 +33404,7 @@ static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena 
     const bool any = n->touches > 0;
     t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
     t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
-    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints + n->springs : 0);
     t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
 }
 
@@ -33784,6 +33820,14 @@ CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const
     return CSIM_OK;
 }
 
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
+    csim_link_id id;
+    id.index1 = (uint32_t)slot + 1u;
+    id.generation = w->store.link[slot].generation;
+    id.world = w->stamp;
+    return id;
+}
+
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
     return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
@@ -33949,9 +33993,7 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_note_high(w);
     csimi_wake_link(w, slot);
     w->pattern_stale = true;
-    id->index1 = (uint32_t)slot + 1u;
-    id->generation = w->store.link[slot].generation;
-    id->world = w->stamp;
+    *id = csimi_link_id_of(w, slot);
 }
 /* ==== end store/slots.c */
 CSIMI_WARM
@@ -34709,6 +34751,7 @@ static void csimi_make_bed(csim_world *w) {
     }
     s->bedded = w->live_bodies - s->active_count;
     for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
+    for (i = s->day.springs; i < s->count.springs; i++) s->link[s->spring_link[i]].broke = false;
     w->pattern_stale = true; /* of those that are up */
     w->bed_stale = false;
 }
@@ -35300,14 +35343,6 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
 
 /* ---- lists */
 
-static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
 CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
     int i, n = w ? w->store.count.joints : 0;
     for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
@@ -35326,16 +35361,6 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     return n;
 }
 
-CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
-    int i, n = 0;
-    for (i = 0; w && i < w->store.count.joints; i++) {
-        const csimi_joint *j = w->store.joint + i;
-        if (!j->broke) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
-        n++;
-    }
-    return n;
-}
 #endif
 /* ==== end store/joint_state.c */
 
@@ -36884,11 +36909,7 @@ static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, in
     for (i = 0; i < w->store.count.links; i++) {
         const csimi_link *l = w->store.link + i;
         if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) {
-            out[n].index1 = (uint32_t)i + 1u;
-            out[n].generation = l->generation;
-            out[n].world = w->stamp;
-        }
+        if (out && n < capacity) out[n] = csimi_link_id_of(w, i);
         n++;
     }
     return n;
@@ -36902,6 +36923,19 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
     int slot;
     if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
     return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    const csimi_store *s = w ? &w->store : NULL;
+    int i, n = 0;
+    for (i = 0; s && i < s->count.joints + s->count.springs; i++) {
+        const bool joint = i < s->count.joints;
+        const int slot = joint ? s->joint[i].link : s->spring_link[i - s->count.joints];
+        if (!(joint ? s->joint[i].broke : s->link[slot].broke)) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, slot);
+        n++;
+    }
+    return n;
 }
 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
@@ -37187,6 +37221,9 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
         CSIMI_PART(csimi_link, apart, FLAG, 0),
         CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
+        CSIMI_PART(csimi_link, tension, REALS, 0),
+        CSIMI_PART(csimi_link, broken, FLAG, 0),
+        CSIMI_PART(csimi_link, broke, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -39022,7 +39059,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }
@@ -45142,10 +45179,40 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
 }
 #endif
 /* ==== end step/touching.c */
+CSIMI_WARM
+/* ==== begin step/strain.c ======================================================================================= */
+#if !defined(CONDSIM_NO_SPRINGS)
+/* step/strain: what springs bore in a step, and which of them let go. */
 
+/* The force that the step took: of the length at its end, where forces are those of the middle half way; the damper saw
+   the mean rate. */
+static csim_real csimi_spring_tension(const csim_world *w, const csimi_step_frame *f, int k) {
+    const csim_real *data = w->store.state.spring_data + 3 * (size_t)k;
+    const csim_real before = csimi_spring_length(&w->store.state, k), after = csimi_spring_length(&f->next, k);
+    const csim_real length = w->def.integrator == CSIM_BACKWARD_EULER ? after : (before + after) / 2;
+    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h;
+}
+
+/* A spring that bore more than it can has no stiffness any more; its blocks of A go with the next pattern. */
+CSIMI_FN void csimi_springs_commit(csim_world *w, const csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < s->count.springs; i++) {
+        csimi_link *l = s->link + s->spring_link[i];
+        l->tension = csimi_spring_tension(w, f, i);
+        l->broke = l->break_force > 0 && !l->broken && csimi_abs(l->tension) > l->break_force;
+        if (!l->broke) continue;
+        l->broken = true;
+        s->state.spring_data[3 * i + 1] = s->state.spring_data[3 * i + 2] = 0;
+        w->pattern_stale = true;
+    }
+}
+#endif
+/* ==== end step/strain.c */
+CSIMI_COLD
 /* ==== begin step/tell.c ========================================================================================= */
 #if !defined(CONDSIM_NO_EVENTS)
-/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, links that broke, sleep. They are
    written when the step is committed; what touches has been found before (touching.c). */
 
 /* ---- what moved */
@@ -45241,11 +45308,10 @@ CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
     csimi_told *told = &w->store.told;
     const csimi_link *l = w->store.link + link;
     csim_break_event *e = told->joint_break + told->break_count;
-    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
+    if (w->store.capacity.touches == 0) return;
+    if (told->break_count >= w->store.capacity.joints + w->store.capacity.springs) return; /* each breaks once */
     CSIMI_MEMSET(e, 0, sizeof *e);
-    e->joint.index1 = (uint32_t)link + 1u;
-    e->joint.generation = l->generation;
-    e->joint.world = w->stamp;
+    e->joint = csimi_link_id_of(w, link);
     e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
     e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
     told->break_count++;
@@ -45276,6 +45342,8 @@ CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
     s->told.break_count = s->told.sleep_count = 0;
     for (i = 0; i < s->count.joints; i++)
         if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
+    for (i = 0; i < s->count.springs; i++)
+        if (s->link[s->spring_link[i]].broke) csimi_tell_break(w, s->spring_link[i]);
 }
 
 CSIM_API csim_events csim_world_events(const csim_world *w) {
@@ -45800,6 +45868,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
@@ -47406,7 +47475,7 @@ CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, cs
 /* ==== end world/push.c */
 
 /* ==== begin world/link.c ======================================================================================== */
-/* world/link: making springs and exclusions; the ends of links. */
+/* world/link: springs and exclusions; the ends of links. */
 
 static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
@@ -47479,7 +47548,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     s = &w->store;
     item = s->count.springs++;
     for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
-    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
+    length = csimi_spring_length(&s->state, item);
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
@@ -47487,6 +47556,23 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_spring_get(const csim_world *w, csim_link_id id, csim_spring_state *out) {
+    const csimi_link *l;
+    csim_status status;
+    int slot;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_link(w, id, "csim_spring_get", &slot, NULL)) != 0) return status;
+    l = w->store.link + slot;
+    if (l->kind != CSIMI_SPRING) return CSIM_WRONG_KIND;
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->length = csimi_spring_length(&w->store.state, l->item);
+    out->force = l->tension;
+    out->broken = l->broken;
+    if (l->body[0] >= 0) out->a = csimi_body_id_of(w, l->body[0]);
+    if (l->body[1] >= 0) out->b = csimi_body_id_of(w, l->body[1]);
     return CSIM_OK;
 }
 #endif
@@ -50592,8 +50678,9 @@ static void csimi_draw_links(csimi_pen *p) {
     int i;
     csimi_draw_as(p, CSIM_DRAW_JOINTS);
     for (i = 0; i < s->count.springs && csimi_draw_shows(p, CSIM_DRAW_JOINTS); i++)
-        csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
-                   csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
+        if (!s->link[s->spring_link[i]].broken)
+            csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
+                            csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
     for (i = 0; i < s->count.joints; i++) csimi_draw_joint(p, s->joint + i);
 }
 
@@ -50638,7 +50725,7 @@ static void csimi_find_drawn_islands(const csimi_store *s, int *group) {
             csimi_join_drawn(s, group, (int)s->contact[i].body_a.index1 - 1, (int)s->contact[i].body_b.index1 - 1);
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || l->kind == CSIMI_EXCLUSION || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || l->kind == CSIMI_EXCLUSION || csimi_link_broken(s, l)) continue;
         csimi_join_drawn(s, group, l->body[0], l->body[1]);
     }
     for (i = 0; i < s->count.bodies; i++) group[i] = csimi_first_of(group, i);
@@ -51715,7 +51802,6 @@ CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int c
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
     return 0;
 }
-CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -51847,7 +51933,12 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
 }
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
+}
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)

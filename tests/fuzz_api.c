@@ -437,6 +437,7 @@ static void create_link(session *s) {
         d.stiffness = number(0, 1e4);
         d.damping = number(0, 10);
         if (below(2)) d.rest_length = number(0, 1);
+        d.break_force = below(3) ? 0 : number(0, 100);
         status = csim_create_spring(s->w, &d, &id);
     } else {
         csim_pin_def d = csim_default_pin_def();

@@ -359,6 +359,8 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+/* How far the ends of spring k are apart, m. */
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);

@@ -375,6 +375,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
+/* Before the state is the next one: what springs bore, and which let go. */
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */

@@ -343,6 +343,7 @@ static void csimi_make_bed(csim_world *w) {
     }
     s->bedded = w->live_bodies - s->active_count;
     for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
+    for (i = s->day.springs; i < s->count.springs; i++) s->link[s->spring_link[i]].broke = false;
     w->pattern_stale = true; /* of those that are up */
     w->bed_stale = false;
 }

@@ -377,11 +377,7 @@ static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, in
     for (i = 0; i < w->store.count.links; i++) {
         const csimi_link *l = w->store.link + i;
         if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) {
-            out[n].index1 = (uint32_t)i + 1u;
-            out[n].generation = l->generation;
-            out[n].world = w->stamp;
-        }
+        if (out && n < capacity) out[n] = csimi_link_id_of(w, i);
         n++;
     }
     return n;
@@ -395,6 +391,19 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
     int slot;
     if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
     return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    const csimi_store *s = w ? &w->store : NULL;
+    int i, n = 0;
+    for (i = 0; s && i < s->count.joints + s->count.springs; i++) {
+        const bool joint = i < s->count.joints;
+        const int slot = joint ? s->joint[i].link : s->spring_link[i - s->count.joints];
+        if (!(joint ? s->joint[i].broke : s->link[slot].broke)) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, slot);
+        n++;
+    }
+    return n;
 }
 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {

@@ -267,6 +267,9 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
         CSIMI_PART(csimi_link, apart, FLAG, 0),
         CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
+        CSIMI_PART(csimi_link, tension, REALS, 0),
+        CSIMI_PART(csimi_link, broken, FLAG, 0),
+        CSIMI_PART(csimi_link, broke, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }

@@ -343,14 +343,6 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
 
 /* ---- lists */
 
-static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
 CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
     int i, n = w ? w->store.count.joints : 0;
     for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
@@ -369,13 +361,3 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     return n;
 }
 
-CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
-    int i, n = 0;
-    for (i = 0; w && i < w->store.count.joints; i++) {
-        const csimi_joint *j = w->store.joint + i;
-        if (!j->broke) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
-        n++;
-    }
-    return n;
-}

@@ -103,6 +103,8 @@ typedef struct csimi_link {
     int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
+    csim_real tension;  /* springs: N, in the last step, > 0 where it pulls */
+    bool broken, broke; /* springs, as of csimi_joint */
 } csimi_link;
 
 /* Rows of a joint: the points, the turns, the limit. */
@@ -350,7 +352,7 @@ enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_
 typedef struct csimi_told {
     csim_hit_event *hit;             /* [touches] */
     csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints] */
+    csim_break_event *joint_break;   /* [joints + springs] */
     csim_sleep_event *sleep;         /* [bodies] */
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
@@ -412,6 +414,10 @@ typedef struct csimi_store {
     unsigned char *scratch;
     size_t scratch_bytes;
 } csimi_store;
+
+CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
+    return l->kind == CSIMI_JOINT ? s->joint[l->item].broken : l->broken;
+}
 
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
@@ -569,6 +575,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
 CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
                                      csim_error *error);
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
                                      csim_error *error);
 

@@ -150,8 +150,8 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
    returns how many there are; -1: a stale id. Gears are no joints of a body. */
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
-/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
-   are. A broken joint holds nothing and stays until it is destroyed. */
+/* Joints and springs that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how
+   many there are. A broken one holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif
