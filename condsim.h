@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 571665d06903e1f7
+   Hash of the parts: 5b1954524eb24fee
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2704,10 +2704,13 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
-   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
-   damping of their own: csim_tree_set_friction). */
+/* Linear and angular damping of a rigid body or cable (there of its nodes, and of the turns of its edges), 1/s, >= 0.
+   Of all others the linear one: of nodes of a particle, solid or cloth, and of all motion of a tree or reduced body (a
+   force of -linear M rates, turns too; joints have damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
+/* Each may be null; angular is 0 where there is none. Of bodies of nodes that of the first. */
+CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id id, csim_real *linear,
+                                           csim_real *angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
@@ -36782,6 +36785,28 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
     }
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+#ifndef CONDSIM_NO_CABLE
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) w->store.state.frame_damping[i] = angular;
+#endif
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_damping(const csim_world *w, csim_body_id id, csim_real *linear,
+                                           csim_real *angular) {
+    const csimi_state *s;
+    const csimi_body *b;
+    csim_real both[2] = {0, 0};
+    csim_status status = csimi_read_body(w, id, w, &b);
+    if (status) return status;
+    s = &w->store.state;
+    if (b->tree >= 0) both[0] = s->tree[b->tree].mass_damping;
+    if (b->tree < 0 && b->node_count > 0) both[0] = s->node_damping[b->first_node];
+    if (b->rigid >= 0) CSIMI_MEMCPY(both, s->rigid_damping + 2 * (size_t)b->rigid, sizeof both);
+#ifndef CONDSIM_NO_CABLE
+    if (b->frame_count > 0) both[1] = s->frame_damping[b->first_frame];
+#endif
+    if (linear) *linear = both[0];
+    if (angular) *angular = both[1];
     return CSIM_OK;
 }
 

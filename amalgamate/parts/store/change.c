@@ -250,6 +250,28 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
     }
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+#ifndef CONDSIM_NO_CABLE
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) w->store.state.frame_damping[i] = angular;
+#endif
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_damping(const csim_world *w, csim_body_id id, csim_real *linear,
+                                           csim_real *angular) {
+    const csimi_state *s;
+    const csimi_body *b;
+    csim_real both[2] = {0, 0};
+    csim_status status = csimi_read_body(w, id, w, &b);
+    if (status) return status;
+    s = &w->store.state;
+    if (b->tree >= 0) both[0] = s->tree[b->tree].mass_damping;
+    if (b->tree < 0 && b->node_count > 0) both[0] = s->node_damping[b->first_node];
+    if (b->rigid >= 0) CSIMI_MEMCPY(both, s->rigid_damping + 2 * (size_t)b->rigid, sizeof both);
+#ifndef CONDSIM_NO_CABLE
+    if (b->frame_count > 0) both[1] = s->frame_damping[b->first_frame];
+#endif
+    if (linear) *linear = both[0];
+    if (angular) *angular = both[1];
     return CSIM_OK;
 }
 
