@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5b1954524eb24fee
+   Hash of the parts: c640372e7358938e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2305,6 +2305,8 @@ typedef struct csim_tree_link_def {
     csim_vec3 centre;  /* centre of mass, link axes, m; used when inertia is given or there are no shapes */
 
     csim_real lower, upper; /* limits of the position, rad or m; lower > upper (default): none. One coordinate only */
+    csim_softness limit;    /* of both, from there; never pulls; default all 0: hard. A frequency is that of all that
+                               hangs on the joint. Costs one coordinate in A */
     csim_real damping;      /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real armature; /* inertia of the rotor seen at the joint, kg m^2 or kg, >= 0; default 0. Not for floating */
     csim_real friction; /* dry friction of the joint: largest force, N m or N, >= 0; one coordinate only */
@@ -2398,6 +2400,10 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper);
+/* How its limits give way, as in the definition; all 0: hard. CSIM_OUT_OF_RANGE: soft ones for a joint that was made
+   with hard ones. */
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit);
 /* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction);
@@ -3642,6 +3648,7 @@ typedef struct csimi_tree_link {
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
     int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
+    int yield;                              /* and that behind limits that may be soft */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -3652,6 +3659,7 @@ typedef struct csimi_tree_link {
     csim_real damping;                      /* force per rate */
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
+    csim_real soft[4];                      /* of the limits: stiffness, damping, frequency, damping ratio */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
     bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
@@ -3675,7 +3683,14 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
+    csim_real give[2]; /* of soft limits near in this step: stiffness, and impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
+
+/* What an end of the range of a joint is about to see. */
+typedef struct csimi_tree_end {
+    csim_real gap, rate; /* rad or m, > 0: before it; its rate */
+    bool near;           /* it may be reached in this step */
+} csimi_tree_end;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -3991,6 +4006,8 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
                                      csimi_state *next);
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
+/* One end of the range of a joint of one coordinate; sign +1: the lower one. */
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int link, csim_real h, csim_real sign);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
    may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
@@ -6229,7 +6246,6 @@ CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *
 CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
 CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
 /* Energy of the springs, J. */
@@ -6238,7 +6254,6 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w);
 /* ---- joint_state.c */
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *axis);
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
 /* Gives a joint settings of axes, all as its kind has them. */
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
@@ -6254,6 +6269,7 @@ CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csi
                                        csim_vec3 *angular);
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
@@ -6335,6 +6351,8 @@ CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, co
 CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
                                        int n);
 /* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
@@ -12199,6 +12217,69 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
     }
 }
 
+/* ---- limits */
+
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int i, csim_real h, csim_real sign) {
+    const csimi_tree_link *l = s->tree_link + i;
+    const csim_real q = s->link_position[7 * (size_t)i], range = l->upper - l->lower;
+    csimi_tree_end end;
+    end.rate = sign * s->coord_rate[3 * (size_t)s->tree[l->tree].first_block + (size_t)l->coord];
+    end.gap = sign > 0 ? q - l->lower : l->upper - q;
+    end.near = l->lower <= l->upper && !(end.gap > 2 * h * csimi_abs(end.rate) + range / 50);
+    return end;
+}
+
+/* Stiffness and damping of soft limits; a frequency is that of what hangs on the joint, which is held above it. */
+static void csimi_tree_soft_limit(const csimi_state *s, int i, csim_real *stiffness, csim_real *damping) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csim_real omega = 2 * CSIMI_PI * link->soft[2];
+    const csimi_twist S = csimi_tree_joint_column(link, s->link_work + i, 0);
+    const csimi_twist F = csimi_inertia_mul(&s->link_work[i].C, &S);
+    const csim_real mass = csimi_twist_dot(&S, &F) + link->armature;
+    *stiffness = omega > 0 ? mass * omega * omega : link->soft[0];
+    *damping = omega > 0 ? 2 * link->soft[3] * mass * omega : link->soft[1];
+}
+
+/* A limit that gives way holds a massless coordinate w of its own as a drive of limited effort does: A gets
+   kappa (v - w)^2 / 2 in steps that may reach it, and its row acts on w (step/tree_rows.c). */
+static void csimi_tree_limit_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
+                                      csim_real *val) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csimi_tree_row row = csimi_tree_row_of(s, tree, link->yield, val);
+    csim_real *give = s->link_work[i].give, k, c;
+    give[0] = give[1] = 0;
+    if (csimi_tree_end_of(s, i, step->h, 1).near || csimi_tree_end_of(s, i, step->h, -1).near) {
+        csimi_tree_soft_limit(s, i, &k, &c);
+        give[0] = k;
+        give[1] = step->sigma * step->h * step->h * k + step->h * c;
+    }
+    csimi_tree_row_add(&row, link->yield, give[1] > 0 ? give[1] : 1);
+    if (give[1] > 0) {
+        const csimi_tree_row own = csimi_tree_row_of(s, tree, link->coord, val);
+        csimi_tree_row_add(&row, link->coord, -give[1]);
+        csimi_tree_row_add(&own, link->coord, give[1]);
+    }
+}
+
+/* J, of the limit that the joint is beyond, whose work is done by what it pushes back. */
+static double csimi_tree_limit_energy(const csimi_state *s, int t) {
+    const csimi_tree *tree = s->tree + t;
+    bool studied = false;
+    double sum = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        csim_real beyond, k, c;
+        if (s->tree_link[i].yield < 0 || !(s->tree_link[i].lower <= s->tree_link[i].upper)) continue;
+        beyond = csimi_min(csimi_tree_end_of(s, i, 0, 1).gap, csimi_tree_end_of(s, i, 0, -1).gap);
+        if (!(beyond < 0)) continue;
+        if (!studied) csimi_tree_study(s, t, s->coord_rate + 3 * (size_t)tree->first_block, NULL, tree->gravity);
+        studied = true;
+        csimi_tree_soft_limit(s, i, &k, &c);
+        sum += (double)k * (double)(beyond * beyond) / 2;
+    }
+    return sum;
+}
+
 /* ---- the model */
 
 /* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
@@ -12241,6 +12322,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
         csimi_tree_row_add(&row, link->slack, limited ? D : 1);
         if (limited) csimi_tree_row_add(&row, link->coord, -D);
     }
+    if (link->yield >= 0) csimi_tree_limit_assemble(s, step, tree, i, val);
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
@@ -12417,7 +12499,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
-        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
+        energy->elastic += tree->modes > 0 ? csimi_reduced_elastic(s, t) : csimi_tree_limit_energy(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;
@@ -33043,6 +33125,16 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
+}
+
+CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
+
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error) {
     const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
@@ -34278,8 +34370,6 @@ static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
 
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
 
-CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
-
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
     return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
 }
@@ -35019,14 +35109,6 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 /* ---- settings of axes */
 
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
     static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
@@ -35455,6 +35537,13 @@ CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {
     CSIMI_MEMSET(s->coord_rep + 3 * t->first_block, 0, bytes);
 }
 
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit) {
+    link->soft[0] = limit->stiffness;
+    link->soft[1] = limit->damping;
+    link->soft[2] = limit->frequency;
+    link->soft[3] = limit->ratio;
+}
+
 /* ---- the public getters and setters */
 
 static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int link, const char *fn,
@@ -35735,6 +35824,23 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int li
     csimi_wake_tree(w, tree);
     l->lower = lower;
     l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    static const char fn[] = "csim_tree_set_limit_softness";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
+    if (csimi_is_soft(limit) && l->yield < 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
+                          "all 0: the definition of this joint had hard limits");
+    csimi_wake_tree(w, tree);
+    csimi_limit_soften(l, limit);
     return CSIM_OK;
 }
 
@@ -37377,6 +37483,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, lower, REALS, 0),
         CSIMI_PART(csimi_tree_link, upper, REALS, 0),
+        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
@@ -37868,7 +37975,10 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
     if (l.slack != -1 && (l.slack != l.coord + l.dofs || l.dofs != 1))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "slack", l.slack,
                              "-1, or behind its coordinate");
-    count = l.dofs + (l.slack >= 0);
+    if (l.yield != -1 && (l.yield != l.coord + l.dofs + (l.slack >= 0) || l.dofs != 1))
+        return csimi_unsound(s, "state.tree_link", tree->first_link + i, "yield", l.yield,
+                             "-1, or behind its coordinate");
+    count = l.dofs + (l.slack >= 0) + (l.yield >= 0);
     if (count > 0) limb = csimi_limb_of_link(s, tree, l.coord, count);
     if (limb < 0 || (count == 0 && (l.coord < 0 || l.coord > 3 * tree->block_count)))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "coord", l.coord, "in blocks of one limb");
@@ -42283,16 +42393,22 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     f->tree_row[i - f->first_tree_row] = at;
 }
 
-/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. A soft one
+       lambda = -kappa (v + bias),   bias = h k gap / kappa beyond it, gap / h before it,   kappa = sigma h^2 k + h c,
+   acts on the massless coordinate behind it, which gives way by lambda / kappa. */
 static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + link;
-    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
-    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
-    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
-    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
-    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0,
-                         CSIMI_HUGE);
+    const csim_real *give = s->link_work[link].give;
+    const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
+    const bool soft = l->yield >= 0 && give[1] > 0;
+    csim_real phi;
+    if (!end.near) return;
+    if (soft)
+        phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
+    else
+        phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
+    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
 }
 
 /* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
@@ -42348,10 +42464,8 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
-        if (l->lower <= l->upper) {
-            csimi_limit_row(w, f, i, 1);
-            csimi_limit_row(w, f, i, -1);
-        }
+        csimi_limit_row(w, f, i, 1);
+        csimi_limit_row(w, f, i, -1);
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];
@@ -48536,7 +48650,7 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
 static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
 
 static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
-    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d) + csimi_is_soft(&d->limit);
 }
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
@@ -48585,13 +48699,14 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
+    if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -48715,6 +48830,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     out->friction = d->friction;
     out->lower = d->lower;
     out->upper = d->upper;
+    csimi_limit_soften(out, &d->limit);
     out->stiffness = d->stiffness;
     out->rate_gain = d->rate_gain;
     out->effort = d->effort;
@@ -48748,6 +48864,7 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
                 link[j].coord = at;
                 link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
+                link[j].yield = csimi_is_soft(&def->links[j].limit) ? at - 1 : -1;
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
@@ -51686,6 +51803,10 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {

@@ -325,6 +325,7 @@ static void create_tree(session *s) {
             link[i].friction = below(3) ? 0 : number(0, 1);
             link[i].effort = below(3) ? 0 : number(0, 10);
             link[i].effort_later = below(2) != 0;
+            if (!below(3)) link[i].limit.stiffness = number(0, 1e4), link[i].limit.damping = number(0, 10);
             link[i].stiffness = below(2) ? 0 : number(0, 100);
             link[i].rate_gain = below(2) ? 0 : number(0, 10);
         }

@@ -398,6 +398,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, lower, REALS, 0),
         CSIMI_PART(csimi_tree_link, upper, REALS, 0),
+        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
@@ -889,7 +890,10 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
     if (l.slack != -1 && (l.slack != l.coord + l.dofs || l.dofs != 1))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "slack", l.slack,
                              "-1, or behind its coordinate");
-    count = l.dofs + (l.slack >= 0);
+    if (l.yield != -1 && (l.yield != l.coord + l.dofs + (l.slack >= 0) || l.dofs != 1))
+        return csimi_unsound(s, "state.tree_link", tree->first_link + i, "yield", l.yield,
+                             "-1, or behind its coordinate");
+    count = l.dofs + (l.slack >= 0) + (l.yield >= 0);
     if (count > 0) limb = csimi_limb_of_link(s, tree, l.coord, count);
     if (limb < 0 || (count == 0 && (l.coord < 0 || l.coord > 3 * tree->block_count)))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "coord", l.coord, "in blocks of one limb");

@@ -16,14 +16,6 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 /* ---- settings of axes */
 
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
     static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),

@@ -674,7 +674,6 @@ CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *
 CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
 CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
 /* Energy of the springs, J. */
@@ -683,7 +682,6 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w);
 /* ---- joint_state.c */
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *axis);
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
 /* Gives a joint settings of axes, all as its kind has them. */
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
@@ -699,6 +697,7 @@ CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csi
                                        csim_vec3 *angular);
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
@@ -780,6 +779,8 @@ CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, co
 CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
                                        int n);
 /* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */

@@ -191,6 +191,10 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, in
                                           csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
 }
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
+}
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
