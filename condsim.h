@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c640372e7358938e
+   Hash of the parts: bcbd0c5fa98162e6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1629,15 +1629,15 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* N: one that bears more in a step, pulled or pushed, lets go for good; 0 (default): never */
+    csim_real break_force; /* N: beyond it, pulled or pushed, it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_spring_def;
 
 /* What a spring carries. */
 typedef struct csim_spring_state {
     csim_real length; /* m, now */
-    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its end,
-                         half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
+    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its
+                         end, half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
     bool broken;
     csim_body_id a, b; /* its bodies; index1 0: the world */
 } csim_spring_state;
@@ -2081,7 +2081,8 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_WELD,     /* everything */
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
-    CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
+    CSIM_JOINT_GEAR,     /* the coordinates of two hinges, sliders or joints of trees: first - ratio second stays as it
+                            is */
     CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
                             has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
     CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
@@ -2152,14 +2153,15 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
                                    are for axes without settings in `axes` */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
-    csim_link_id first, second; /* gear: two hinges or sliders of this world */
+    csim_link_id first, second; /* gear: two hinges or sliders of this world; all zero: a (b) is a link of a tree, and
+                                   the coordinate that of the joint it hangs on, revolute or prismatic */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
@@ -2179,7 +2181,7 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
+    csim_body_id a, b; /* its bodies; index1 0: the world, or a joint of a gear */
 } csim_joint_state;
 
 /* Where one axis is and what acts along it. */
@@ -2192,7 +2194,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
-   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
+   or weld on anything but rigid bodies and links of trees, a gear on other joints.
    csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
    axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
@@ -3683,7 +3685,7 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
-    csim_real give[2]; /* of soft limits near in this step: stiffness, and impulse per rate; both 0: hard, or none near */
+    csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
 
 /* What an end of the range of a joint is about to see. */
@@ -5689,7 +5691,7 @@ typedef struct csimi_joint {
     csim_real length, lower, upper;
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
-    int gear[2]; /* link slots of the joints, -1: no gear */
+    int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
     csim_real ratio, offset;
     csim_real break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
@@ -6220,6 +6222,8 @@ CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
+/* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
 CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
 CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
@@ -6229,9 +6233,6 @@ CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const
 /* Components of a row that must hold at the end of the step, as bits. */
 CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
-/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                    csim_real *J);
 /* ---- axes_pose.c: where the axes of a joint are */
 
 typedef struct csimi_axes_pose {
@@ -6697,6 +6698,8 @@ CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { 
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
 /* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c);
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
@@ -6887,6 +6890,8 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 
 /* ---- link.c */
 
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                  int *slot);
 CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
                                      const char *function, csimi_place *ends, int *bodies);
 
@@ -34244,12 +34249,21 @@ CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_join
     return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
 }
 
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {
+    return j->gear[k] < 0 ? NULL : w->store.joint + w->store.link[j->gear[k]].item;
+}
+
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j) {
     csim_real q[2];
     int k;
     for (k = 0; k < 2; k++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[k]].item;
-        csimi_joint_pose p = csimi_joint_at(s, other);
+        const csimi_joint *other = csimi_geared(w, j, k);
+        csimi_joint_pose p;
+        if (!other) {
+            q[k] = s->link_position[7 * (size_t)j->end[k].item];
+            continue;
+        }
+        p = csimi_joint_at(s, other);
         q[k] = csimi_joint_coordinate(other, &p);
     }
     return q[0] - j->ratio * q[1] - j->offset;
@@ -34310,29 +34324,6 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
 
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which) {
     return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
-}
-
-/* Rate of the coordinate as terms with one row each, times factor. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                          csim_real *J) {
-    const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
-    int end, n = 0, k;
-    for (k = 0; k < 36; k++) J[k] = 0;
-    for (end = 0; end < 2; end++) {
-        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
-        const int rigid = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID) continue;
-        if (j->kind == CSIM_JOINT_SLIDER) {
-            block[n] = s->node_count + 2 * rigid;
-            csimi_store3(J + 9 * n++, e);
-        }
-        block[n] = s->node_count + 2 * rigid + 1;
-        csimi_store3(J + 9 * n++, j->kind == CSIM_JOINT_HINGE
-                                      ? e
-                                      : csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)rigid)), e));
-    }
-    return n;
 }
 #endif
 /* ==== end store/joint_pose.c */
@@ -34555,7 +34546,7 @@ CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *s
         if (l->body[k] >= 0) slot[n++] = l->body[k];
     if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
     for (i = 0; i < 2; i++)
-        for (k = 0; k < 2; k++)
+        for (k = 0; k < 2 && s->joint[l->item].gear[i] >= 0; k++)
             if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
     return n;
 }
@@ -35227,17 +35218,14 @@ static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real 
 /* Rate of the coordinate at the end velocities. */
 static csim_real csimi_joint_speed(const csimi_state *s, const csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csim_real J[36], speed = 0;
-    int block[4], k, n;
-    if (!csimi_joint_has_coordinate(j->kind)) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
-        const csim_real length = csim_length(p.d);
-        return length > 0 ? csim_dot(p.d, v) / length : 0;
-    }
-    n = csimi_joint_coordinate_terms(s, j, 1, block, J);
-    for (k = 0; k < n; k++)
-        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
-    return speed;
+    const csim_vec3 axis = csim_rotate(p.base, csim_v3(1, 0, 0));
+    const csimi_place base = csimi_place_beside(s, j->end + 1, p.a);
+    const csim_vec3 v = csimi_place_velocity(s, j->end, p.a);
+    const csim_real length = csim_length(p.d);
+    if (j->kind == CSIM_JOINT_HINGE)
+        return csim_dot(axis, csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(axis, csim_sub(v, csimi_place_velocity(s, &base, p.a)));
+    return length > 0 ? csim_dot(p.d, csim_sub(v, csimi_place_velocity(s, j->end + 1, p.b))) / length : 0;
 }
 
 /* Force of one row, world axes. */
@@ -38162,16 +38150,19 @@ static bool csimi_ends_stand(const csimi_staged *s, int slot, const csimi_link *
     return true;
 }
 
-/* A hinge or slider that lives in a slot of links. */
-static bool csimi_gear_stands(const csimi_staged *s, int slot) {
+/* A hinge or slider that lives in a slot of links, or none and a link on a joint of one coordinate. */
+static bool csimi_gear_stands(const csimi_staged *s, int slot, const csimi_place *end) {
     csimi_link l;
     csimi_joint j;
+    if (slot == -1)
+        return end->kind == CSIMI_PLACE_LINK && end->item >= 0 && end->item < s->n->tree_links &&
+               CSIMI_LINK_INT(s, end->item, dofs) == 1;
+    if (end->kind != CSIMI_PLACE_GROUND) return false;
     if (slot < 0 || slot >= s->n->links) return false;
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
-           j.end[1].kind != CSIMI_PLACE_LINK;
+    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -38207,7 +38198,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
     if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
-        if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
+        if (j.kind == CSIM_JOINT_GEAR
+                ? !csimi_gear_stands(s, j.gear[k], j.end + k) || (j.gear[k] >= 0 && j.gear[0] == j.gear[1])
+                : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
         if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
@@ -41251,6 +41244,55 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
     return n;
 }
 
+/* Rate of the coordinate of a hinge or slider as terms of one row each, times factor; returns how many. */
+static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
+                                                 int *block, csim_real *J) {
+    const csimi_joint_pose p = csimi_joint_at(s, j);
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
+    int end, n = 0, k, count;
+    for (end = 0; end < 2; end++) {
+        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
+        const csimi_place *at = j->end + end;
+        csimi_store3(D, e);
+        if (j->kind == CSIM_JOINT_HINGE) {
+            n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
+        } else if (at->kind == CSIMI_PLACE_RIGID) {
+            CSIMI_MEMSET(J + 9 * n, 0, 18 * sizeof *J);
+            block[n] = s->node_count + 2 * at->item;
+            csimi_store3(J + 9 * n++, e);
+            block[n] = s->node_count + 2 * at->item + 1;
+            csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
+        } else if (at->kind == CSIMI_PLACE_LINK) {
+            count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
+            for (k = n; k < n + count; k++) {
+                csimi_matmul(D, J + 9 * k, W);
+                CSIMI_MEMCPY(J + 9 * k, W, sizeof W);
+            }
+            n += count;
+        }
+    }
+    return n;
+}
+
+/* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c) {
+    const csim_real factor = k ? j->scale * j->ratio : j->scale;
+    const csimi_joint *other = csimi_geared(w, j, k);
+    csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
+    int block[2 * CSIMI_PLACE_TERMS], n = 1;
+    if (other) {
+        n = csimi_coordinate_terms(s, other, factor, block, J);
+    } else {
+        const csimi_tree_link *link = s->tree_link + j->end[k].item;
+        CSIMI_MEMSET(J, 0, 9 * sizeof *J);
+        block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
+        J[link->coord % 3] = factor;
+    }
+    csimi_joint_side(f, s, c, k, n, block, J);
+}
+
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second) {
     csim_real J[9 * CSIMI_PLACE_TERMS];
@@ -41981,19 +42023,30 @@ static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_join
 
 static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                              csim_contact *c) {
-    csim_real J[36];
-    int block[4], end, n;
-    for (end = 0; end < 2; end++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[end]].item;
-        n = csimi_joint_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
-        csimi_joint_side(f, s, c, end, n, block, J);
-    }
+    csimi_gear_side(w, f, s, j, 0, c);
+    csimi_gear_side(w, f, s, j, 1, c);
+}
+
+/* Length that makes metres of the coordinate of the first end. */
+static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
+    const csimi_joint *first = csimi_geared(w, j, 0);
+    const csimi_state *s = &w->store.state;
+    const csimi_place ground = csimi_place_ground(csim_v3(0, 0, 0));
+    if (first) return csimi_joint_unit(first);
+    return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
+}
+
+static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
+    int k;
+    for (k = 0; k < 2; k++)
+        if (csimi_geared(w, j, k) && csimi_geared(w, j, k)->broken) return false;
+    return true;
 }
 
 static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c;
     int k;
-    j->scale = csimi_joint_unit(w->store.joint + w->store.link[j->gear[0]].item);
+    j->scale = csimi_gear_unit(w, j);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
@@ -42046,9 +42099,7 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
             csimi_joint *j = s->joint + i;
             if ((j->kind == CSIM_JOINT_GEAR) != (gears == 1)) continue;
             for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-            if (j->broken ||
-                (gears && (s->joint[s->link[j->gear[0]].item].broken || s->joint[s->link[j->gear[1]].item].broken)))
-                continue;
+            if (j->broken || (gears && !csimi_gear_holds(w, j))) continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
             else if (j->axes >= 0)
@@ -47616,7 +47667,7 @@ CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, cs
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: springs and exclusions; the ends of links. */
 
-static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
@@ -48174,21 +48225,34 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     return csimi_check_joint_axes(e, fn, d);
 }
 
-/* The joints behind the two links of a gear. */
-static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j) {
+/* End k of a gear: a hinge or slider, or, where no joint is named, a link on a joint of one coordinate. */
+static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const char *fn, int k, csimi_joint *j,
+                                  int *bodies) {
+    const csim_link_id id = k ? d->second : d->first;
+    const csim_attachment *at = k ? &d->b : &d->a;
+    const csimi_state *s = &w->store.state;
+    csim_status status;
+    bool fits;
+    if (id.index1 == 0 && csim_body_valid(w, at->body) && w->store.body[at->body.index1 - 1].kind == CSIM_BODY_TREE) {
+        if ((status = csimi_attach(w, at, fn, j->end + k, bodies + k)) != 0) return status;
+        fits = s->tree_link[j->end[k].item].dofs == 1;
+    } else {
+        if ((status = csimi_find_link(w, id, fn, j->gear + k, &w->error)) != 0) return status;
+        fits = w->store.link[j->gear[k]].kind == CSIMI_JOINT &&
+               csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
+    }
+    if (fits) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                      "a hinge or slider, or a link on a joint of one coordinate");
+}
+
+static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j,
+                                   int *bodies) {
     csim_status status;
     int k;
-    for (k = 0; k < 2; k++) {
-        const csimi_link *l;
-        if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
-        l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
-            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
-            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
-                              "a hinge or slider of rigid bodies");
-    }
-    if (j->gear[0] == j->gear[1])
+    for (k = 0; k < 2; k++)
+        if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
+    if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
@@ -48289,7 +48353,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     j->break_torque = d->break_torque;
     j->scale = 1;
     for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
+    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_ends(w, d, fn, j, bodies);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))

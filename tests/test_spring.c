@@ -139,7 +139,7 @@ TEST(holds_what_it_can) {
         s.b.point = csim_v3(0, 0, 1);
         s.stiffness = (csim_real)k;
         s.rest_length = (csim_real)(1 - m * g / k); /* it hangs at rest */
-        s.break_force = (csim_real)(m * g * (less ? 1 - 1e-3 : 1 + 1e-3)); /* float: rounding of 1 m times k is 2e-4 N */
+        s.break_force = (csim_real)(m * g * (less ? 1 - 1e-3 : 1 + 1e-3)); /* float rounds 1 m times k by 2e-4 N */
         STATUS(csim_create_spring(w, &s, &id), CSIM_OK);
         for (i = 0; i < 50; i++) STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
         STATUS(csim_body_get_pose(w, body, &pose), CSIM_OK);

@@ -113,7 +113,7 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
-    csim_real give[2]; /* of soft limits near in this step: stiffness, and impulse per rate; both 0: hard, or none near */
+    csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
 
 /* What an end of the range of a joint is about to see. */

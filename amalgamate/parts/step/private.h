@@ -336,6 +336,8 @@ CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { 
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
 /* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c);
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */

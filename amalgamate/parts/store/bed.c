@@ -54,7 +54,7 @@ CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *s
         if (l->body[k] >= 0) slot[n++] = l->body[k];
     if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
     for (i = 0; i < 2; i++)
-        for (k = 0; k < 2; k++)
+        for (k = 0; k < 2 && s->joint[l->item].gear[i] >= 0; k++)
             if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
     return n;
 }

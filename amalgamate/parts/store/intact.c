@@ -1077,16 +1077,19 @@ static bool csimi_ends_stand(const csimi_staged *s, int slot, const csimi_link *
     return true;
 }
 
-/* A hinge or slider that lives in a slot of links. */
-static bool csimi_gear_stands(const csimi_staged *s, int slot) {
+/* A hinge or slider that lives in a slot of links, or none and a link on a joint of one coordinate. */
+static bool csimi_gear_stands(const csimi_staged *s, int slot, const csimi_place *end) {
     csimi_link l;
     csimi_joint j;
+    if (slot == -1)
+        return end->kind == CSIMI_PLACE_LINK && end->item >= 0 && end->item < s->n->tree_links &&
+               CSIMI_LINK_INT(s, end->item, dofs) == 1;
+    if (end->kind != CSIMI_PLACE_GROUND) return false;
     if (slot < 0 || slot >= s->n->links) return false;
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
-           j.end[1].kind != CSIMI_PLACE_LINK;
+    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -1122,7 +1125,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
     if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
-        if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
+        if (j.kind == CSIM_JOINT_GEAR
+                ? !csimi_gear_stands(s, j.gear[k], j.end + k) || (j.gear[k] >= 0 && j.gear[0] == j.gear[1])
+                : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
         if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,

@@ -134,17 +134,14 @@ static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real 
 /* Rate of the coordinate at the end velocities. */
 static csim_real csimi_joint_speed(const csimi_state *s, const csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csim_real J[36], speed = 0;
-    int block[4], k, n;
-    if (!csimi_joint_has_coordinate(j->kind)) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
-        const csim_real length = csim_length(p.d);
-        return length > 0 ? csim_dot(p.d, v) / length : 0;
-    }
-    n = csimi_joint_coordinate_terms(s, j, 1, block, J);
-    for (k = 0; k < n; k++)
-        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
-    return speed;
+    const csim_vec3 axis = csim_rotate(p.base, csim_v3(1, 0, 0));
+    const csimi_place base = csimi_place_beside(s, j->end + 1, p.a);
+    const csim_vec3 v = csimi_place_velocity(s, j->end, p.a);
+    const csim_real length = csim_length(p.d);
+    if (j->kind == CSIM_JOINT_HINGE)
+        return csim_dot(axis, csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(axis, csim_sub(v, csimi_place_velocity(s, &base, p.a)));
+    return length > 0 ? csim_dot(p.d, csim_sub(v, csimi_place_velocity(s, j->end + 1, p.b))) / length : 0;
 }
 
 /* Force of one row, world axes. */

@@ -117,7 +117,7 @@ typedef struct csimi_joint {
     csim_real length, lower, upper;
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
-    int gear[2]; /* link slots of the joints, -1: no gear */
+    int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
     csim_real ratio, offset;
     csim_real break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
@@ -648,6 +648,8 @@ CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
+/* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
 CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
 CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
@@ -657,9 +659,6 @@ CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const
 /* Components of a row that must hold at the end of the step, as bits. */
 CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
-/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                    csim_real *J);
 /* ---- axes_pose.c: where the axes of a joint are */
 
 typedef struct csimi_axes_pose {

@@ -1,7 +1,7 @@
 /* world/link: springs and exclusions; the ends of links. */
 #include "private.h"
 
-static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
     csimi_store *s = &w->store;
     csim_status status;

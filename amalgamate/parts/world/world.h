@@ -245,15 +245,15 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* N: one that bears more in a step, pulled or pushed, lets go for good; 0 (default): never */
+    csim_real break_force; /* N: beyond it, pulled or pushed, it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_spring_def;
 
 /* What a spring carries. */
 typedef struct csim_spring_state {
     csim_real length; /* m, now */
-    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its end,
-                         half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
+    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its
+                         end, half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
     bool broken;
     csim_body_id a, b; /* its bodies; index1 0: the world */
 } csim_spring_state;
