@@ -325,6 +325,7 @@ static void create_tree(session *s) {
             link[i].friction = below(3) ? 0 : number(0, 1);
             link[i].effort = below(3) ? 0 : number(0, 10);
             link[i].effort_later = below(2) != 0;
+            if (!below(3)) link[i].limit.stiffness = number(0, 1e4), link[i].limit.damping = number(0, 10);
             link[i].stiffness = below(2) ? 0 : number(0, 100);
             link[i].rate_gain = below(2) ? 0 : number(0, 10);
         }
@@ -437,6 +438,7 @@ static void create_link(session *s) {
         d.stiffness = number(0, 1e4);
         d.damping = number(0, 10);
         if (below(2)) d.rest_length = number(0, 1);
+        d.break_force = below(3) ? 0 : number(0, 100);
         status = csim_create_spring(s->w, &d, &id);
     } else {
         csim_pin_def d = csim_default_pin_def();

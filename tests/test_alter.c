@@ -409,6 +409,47 @@ TEST(pushes_at_points_of_every_kind) {
     for (k = 0; k < 2; k++) modes_destroy(bar_modes[k], NULL);
 }
 
+/* A straight cable that spins about itself: its nodes stand, the turns of its edges fall by 1 / (1 + h d) in a step. */
+TEST(damping_of_a_spinning_cable) {
+    const double h = 0.01, d = 3;
+    csim_world *w = empty_world(0);
+    csim_cable_def cable = csim_default_cable_def();
+    csim_real frame[4 * 6], spin[3 * 6], linear = 5, angular = 5;
+    csim_body_id id, other;
+    int i, k;
+    cable.end = csim_v3(1, 0, 0);
+    cable.segments = 6;
+    cable.mass_damping = 2;
+    STATUS(csim_create_cable(w, &cable, &id), CSIM_OK);
+    STATUS(csim_body_get_damping(w, id, &linear, &angular), CSIM_OK);
+    NEAR((double)linear, 2, 0);
+    NEAR((double)angular, 2, 0);
+    STATUS(csim_body_set_damping(w, id, 1, (csim_real)d), CSIM_OK);
+    STATUS(csim_body_get_damping(w, id, &linear, NULL), CSIM_OK);
+    STATUS(csim_body_get_damping(w, id, NULL, &angular), CSIM_OK);
+    NEAR((double)linear, 1, 0);
+    NEAR((double)angular, d, 0);
+    STATUS(csim_cable_get_frames(w, id, frame, 4), CSIM_OK);
+    for (i = 0; i < 6; i++) {
+        csim_quat q = {frame[4 * i], frame[4 * i + 1], frame[4 * i + 2], frame[4 * i + 3]};
+        STATUS(csim_cable_set_frame(w, id, i, q, csim_v3(7, 0, 0)), CSIM_OK);
+    }
+    for (k = 1; k <= 20; k++) {
+        STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
+        STATUS(csim_cable_get_spins(w, id, spin, 3), CSIM_OK);
+        for (i = 0; i < 6; i++) NEAR((double)spin[3 * i], 7 * pow(1 + h * d, -k), TOL(1e-9, 2e-2)); /* stiff cable */
+    }
+    other = put(w, NULL, 0, csim_v3(3, 0, 0), CSIM_STATIC);
+    STATUS(csim_body_set_damping(w, other, CSIM_R(0.5), CSIM_R(0.25)), CSIM_OK);
+    STATUS(csim_body_get_damping(w, other, &linear, &angular), CSIM_OK);
+    NEAR((double)linear, 0.5, 0);
+    NEAR((double)angular, 0.25, 0);
+    EQUAL(csim_body_get_damping(NULL, id, &linear, NULL), CSIM_NULL_ARGUMENT);
+    STATUS(csim_destroy_body(w, other), CSIM_OK);
+    EQUAL(csim_body_get_damping(w, other, &linear, NULL), CSIM_STALE_ID);
+    csim_destroy_world(w);
+}
+
 /* Trees and reduced bodies fall under their share of gravity, and damping takes the share 1 - 1 / (1 + h d) of every
    rate in a step: A (1 + h d) M, backward Euler. */
 TEST(gravity_and_damping_of_trees) {
@@ -439,6 +480,8 @@ TEST(gravity_and_damping_of_trees) {
         NEAR(now.gravity - then.gravity, -now.mass * 5 * (5 * h * h * 20 * 21 / 2), TOL(1e-8, 1e-2));
         STATUS(csim_body_set_gravity_scale(w, id, 0), CSIM_OK);
         STATUS(csim_body_set_damping(w, id, (csim_real)d, 0), CSIM_OK);
+        STATUS(csim_body_get_damping(w, id, &scale, NULL), CSIM_OK);
+        NEAR((double)scale, d, 0);
         STATUS(csim_body_set_velocity(w, id, csim_v3(1, 2, -1), csim_v3(0, 0, 0)), CSIM_OK);
         if (kind == TREE) { /* slow: the square of the rates drops out */
             STATUS(csim_tree_sizes(w, id, &links, NULL, &n), CSIM_OK);

@@ -365,6 +365,159 @@ TEST(rope_and_rod_keep_their_length) {
     csim_destroy_world(w);
 }
 
+/* A tree of a fixed root with two wheels, a rack and a link on a ball, each by itself. */
+static csim_body_id wheels(csim_world *w) {
+    csim_tree_link_def link[5];
+    csim_tree_def d = csim_default_tree_def();
+    csim_body_id id = {0, 0, 0};
+    int i;
+    for (i = 0; i < 5; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i ? 0 : -1;
+        link[i].joint = i == 0   ? CSIM_TREE_FIXED
+                        : i == 4 ? CSIM_TREE_BALL
+                        : i == 3 ? CSIM_TREE_PRISMATIC
+                                 : CSIM_TREE_REVOLUTE;
+        link[i].axis = i == 3 ? csim_v3(1, 0, 0) : csim_v3(0, -1, 0);
+        link[i].frame.position = csim_v3((csim_real)i, 0, 0);
+        link[i].mass = (csim_real)(1 + i);
+        link[i].inertia.m[0] = link[i].inertia.m[4] = link[i].inertia.m[8] = CSIM_R(0.1) * (csim_real)(1 + i);
+    }
+    d.links = link;
+    d.link_count = 5;
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static csim_joint_def gear_of(csim_body_id a, int first, csim_body_id b, int second, double ratio) {
+    csim_joint_def d = csim_default_joint_def();
+    d.kind = CSIM_JOINT_GEAR;
+    d.a.body = a;
+    d.a.node = first;
+    d.b.body = b;
+    d.b.node = second;
+    d.ratio = (csim_real)ratio;
+    return d;
+}
+
+/* A torque on one wheel turns what is geared to it: with q1 = r q2 the inertia is I1 + I2 / r^2, and a wheel of a tree, a
+   rack of it and a rigid body on a hinge turn as one. */
+TEST(gears_couple_joints_of_trees) {
+    const double h = 0.01, torque[5] = {3, 0, 0, 0, 0};
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
+    const csim_body_id tree = wheels(w), wheel = bar(w, 1, 6.9, 0, 7.1, 0);
+    const double body = (0.2 * 0.2 + 0.02 * 0.02) / 12; /* of the bar about y */
+    csim_joint_def d = joint_at(CSIM_JOINT_HINGE, wheel, nobody, 7, 0);
+    const csim_link_id hinge = make(w, &d);
+    csim_link_id gear[3];
+    csim_real q[8], v[8], force[8];
+    double rate = 0, angle = 0, turn;
+    size_t bytes = 0;
+    void *saved;
+    uint64_t hash[2];
+    csim_body_id told;
+    int i, k;
+    d = gear_of(tree, 1, tree, 2, -2), gear[0] = make(w, &d);
+    d = gear_of(tree, 3, tree, 2, 0.25), gear[1] = make(w, &d);
+    d = gear_of(nobody, 0, tree, 2, 0.5), d.first = hinge, gear[2] = make(w, &d);
+    told = state_of(w, gear[0]).a;
+    CHECK(told.index1 == tree.index1 && state_of(w, gear[2]).a.index1 == 0);
+    /* seen from the first wheel: q2 = -q1 / 2, rack q3 = -q1 / 8, hinge -q1 / 4 */
+    turn = 0.2 + 0.3 / 4 + 4.0 / 64 + body / 16;
+    for (i = 0; i < 300; i++) {
+        for (k = 0; k < 6; k++) force[k] = (csim_real)(k < 5 ? torque[k] : 0);
+        STATUS(csim_tree_add_forces(w, tree, force), CSIM_OK);
+        STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
+        rate += h * 3 / turn;
+        angle += h * rate;
+        STATUS(csim_tree_get_state(w, tree, q, v), CSIM_OK);
+        NEAR((double)v[0] / rate, 1, TOL(1e-7, 1e-3));
+        NEAR((double)q[0] / angle, 1, TOL(1e-7, 1e-3));
+        for (k = 0; k < 3; k++) CHECK((double)state_of(w, gear[k]).error < TOL(1e-9, 1e-4) * (1 + angle));
+    }
+    NEAR((double)state_of(w, hinge).speed / rate, -0.25, TOL(1e-7, 1e-3));
+    /* it takes from the first wheel what the others need */
+    NEAR((double)state_of(w, gear[0]).along, -(0.3 / 4 + 4.0 / 64 + body / 16) * 3 / turn, TOL(1e-5, 5e-2));
+    STATUS(csim_world_save(w, NULL, &bytes), CSIM_OK);
+    saved = malloc(bytes);
+    STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+    for (k = 0; k < 2; k++) {
+        if (k) STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+        run(w, 0.2, h);
+        hash[k] = csim_world_hash(w);
+    }
+    CHECK(hash[0] == hash[1]);
+    free(saved);
+    d = gear_of(tree, 4, tree, 2, 1);
+    EQUAL(csim_create_joint(w, &d, gear), CSIM_WRONG_KIND); /* a ball */
+    d = gear_of(tree, 2, tree, 2, 1);
+    EQUAL(csim_create_joint(w, &d, gear), CSIM_OUT_OF_RANGE);
+    d = gear_of(tree, 9, tree, 2, 1);
+    EQUAL(csim_create_joint(w, &d, gear), CSIM_OUT_OF_RANGE);
+    d = gear_of(wheel, 0, tree, 2, 1);
+    EQUAL(csim_create_joint(w, &d, gear), CSIM_STALE_ID); /* names neither a joint nor a link */
+    STATUS(csim_destroy_body(w, tree), CSIM_OK);
+    for (k = 0; k < 3; k++) CHECK(!csim_link_valid(w, gear[k]));
+    CHECK(csim_link_valid(w, hinge));
+    run(w, 0.1, h);
+    csim_destroy_world(w);
+}
+
+/* Hinges and sliders that hold links, geared, move as those that hold rigid bodies. */
+TEST(gears_couple_joints_on_links) {
+    csim_world *w[2];
+    csim_link_id hinge[2][3], gear[2][2];
+    int type, i, k;
+    for (type = 0; type < 2; type++) {
+        w[type] = joint_world(CSIM_BACKWARD_EULER, 0);
+        for (i = 0; i < 3; i++) {
+            csim_body_id wheel;
+            csim_joint_def d;
+            if (type) {
+                csim_tree_link_def link = csim_default_tree_link_def();
+                csim_tree_def t = csim_default_tree_def();
+                const double m = 1 + i, long2 = 0.2 * 0.2, thin2 = 0.02 * 0.02;
+                link.joint = CSIM_TREE_FLOATING;
+                link.mass = (csim_real)m;
+                link.inertia.m[0] = (csim_real)(m * 2 * thin2 / 12);
+                link.inertia.m[4] = link.inertia.m[8] = (csim_real)(m * (long2 + thin2) / 12);
+                t.pose.position.x = (csim_real)(2.0 * i);
+                t.links = &link;
+                t.link_count = 1;
+                STATUS(csim_create_tree(w[1], &t, &wheel), CSIM_OK);
+            } else
+                wheel = bar(w[0], 1 + i, 2.0 * i - 0.1, 0, 2.0 * i + 0.1, 0);
+            d = joint_at(i < 2 ? CSIM_JOINT_HINGE : CSIM_JOINT_SLIDER, wheel, nobody, 2.0 * i + 0.02 * i, 0);
+            if (i == 2) d.axis = csim_v3(1, 0, 0);
+            if (i == 0) {
+                d.motor.kind = CSIM_MOTOR_VELOCITY;
+                d.motor.target = 6;
+                d.motor.force = CSIM_R(0.01);
+            }
+            hinge[type][i] = make(w[type], &d);
+        }
+        for (i = 0; i < 2; i++) {
+            csim_joint_def d = csim_default_joint_def();
+            d.kind = CSIM_JOINT_GEAR;
+            d.first = hinge[type][i ? 2 : 0];
+            d.second = hinge[type][1];
+            d.ratio = i ? CSIM_R(0.05) : -2;
+            gear[type][i] = make(w[type], &d);
+        }
+    }
+    for (i = 0; i < 200; i++) {
+        for (type = 0; type < 2; type++) STATUS(csim_world_step(w[type], CSIM_R(0.01)), CSIM_OK);
+        for (k = 0; k < 3; k++) { /* float: closing of turns */
+            const csim_joint_state a = state_of(w[0], hinge[0][k]), b = state_of(w[1], hinge[1][k]);
+            NEAR((double)a.position, (double)b.position, TOL(1e-7, 1e-3));
+            NEAR((double)a.speed, (double)b.speed, TOL(1e-6, 1e-2));
+        }
+        for (k = 0; k < 2; k++) CHECK((double)state_of(w[1], gear[1][k]).error < TOL(1e-8, 2e-4));
+    }
+    CHECK((double)state_of(w[1], hinge[1][0]).position > 1); /* it turned */
+    for (type = 0; type < 2; type++) csim_destroy_world(w[type]);
+}
+
 TEST(joints_break_and_tell) {
     csim_world *w = joint_world(CSIM_BACKWARD_EULER, 9.81);
     csim_body_id beam = bar(w, 3, 0, 0, 2, 0);

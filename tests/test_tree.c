@@ -681,6 +681,196 @@ TEST(limit_stops_the_joint_and_carries_its_weight) {
     csim_destroy_world(p.w);
 }
 
+static void soft_limited(csim_tree_link_def *d) {
+    limited(d);
+    d->limit.stiffness = 400;
+    d->limit.damping = 8;
+    d->friction = CSIM_R(0.05);
+    d->stiffness = 3; /* a drive of limited effort has a massless coordinate of its own beside it */
+    d->effort = CSIM_R(0.4);
+}
+
+static void soft_by_frequency(csim_tree_link_def *d) {
+    limited(d);
+    d->limit.frequency = 4;
+    d->limit.ratio = CSIM_R(0.3);
+}
+
+static void soft_and_bouncing(csim_tree_link_def *d) {
+    limited(d);
+    d->limit.stiffness = 500;
+}
+
+/* Backward Euler of one joint by hand: a limit bears -kappa (v + bias) where that pushes. */
+static void limit_by_hand(double h, double I, double k, double c, double *q, double *v, double *force) {
+    const double lower = -0.5, upper = 0.3, kappa = h * h * k + h * c;
+    const int side = *q - lower < upper - *q ? 1 : -1; /* the nearer one; the other is far */
+    const double gap = side > 0 ? *q - lower : upper - *q, bias = gap < 0 ? h * k * gap / kappa : gap / h;
+    const double lambda = fmax(0, -(side * *v + bias) / (1 / I + 1 / kappa));
+    *v += side * lambda / I;
+    *q += h * *v;
+    *force = side * lambda / h;
+}
+
+TEST(soft_limits_push_as_by_hand) {
+    void (*const kind[2])(csim_tree_link_def *) = {soft_and_bouncing, soft_by_frequency};
+    const double h = 2e-3, I = 0.5, omega = 2 * 3.14159265358979323846 * 4;
+    int type, i;
+    for (type = 0; type < 2; type++) {
+        const double k = type ? I * omega * omega : 500, c = type ? 2 * 0.3 * I * omega : 0;
+        pendulum p = make_pendulum(kind[type], 0);
+        double q = 0.2, v = 5, force, deepest = 0, rate, most = 0;
+        CASE("kind %d", type);
+        for (i = 0; i < 400; i++) {
+            csim_real limit;
+            limit_by_hand(h, I, k, c, &q, &v, &force);
+            STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+            NEAR(angle_of(&p, &rate), q, TOL(1e-10, 2e-3)); /* float: rounding of many bounces adds up */
+            NEAR(rate, v, TOL(1e-8, 5e-2));
+            STATUS(csim_tree_get_effort(p.w, p.id, 0, NULL, &limit), CSIM_OK);
+            NEAR((double)limit, force, TOL(1e-6, 3));
+            most = fmax(most, fabs(force));
+            deepest = fmax(deepest, fmax(-0.5 - q, q - 0.3));
+        }
+        CHECK(deepest > 0.05 && most > 10); /* it gave way */
+        csim_destroy_world(p.w);
+    }
+}
+
+/* What goes in comes out: the energy of a soft limit is the joint's, but for what backward Euler takes, of first order
+   in h. Against gravity it holds a weight at k (q - limit). */
+TEST(soft_limits_keep_energy_and_bear_weight) {
+    double lost[2];
+    csim_real force;
+    int i, k;
+    for (k = 0; k < 2; k++) {
+        const double h = 1e-4 / (k + 1);
+        pendulum p = make_pendulum(soft_and_bouncing, 0);
+        const csim_totals before = csim_world_totals(p.w);
+        csim_totals t;
+        double within = 0;
+        for (i = 0; i < 1500 * (k + 1); i++) {
+            STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+            t = csim_world_totals(p.w);
+            within = fmax(within, t.elastic);
+        }
+        lost[k] = 1 - (t.kinetic + t.elastic) / (before.kinetic + before.elastic);
+        CHECK(within > 0.95 * before.kinetic); /* all of it, when it turns round */
+        CHECK(lost[k] > 0 && lost[k] < 0.02);
+        csim_destroy_world(p.w);
+    }
+    NEAR(lost[0] / lost[1], 2, TOL(0.1, 0.5));
+    {
+        pendulum p = make_pendulum(soft_limited, 10);
+        const csim_softness hard = {0, 0, 0, 0}, stiff = {CSIM_R(1e4), 100, 0, 0};
+        double q, torque;
+        for (i = 0; i < 4000; i++) {
+            csim_pose pose;
+            csim_vec3 tip;
+            csim_tree_link_pose(p.w, p.id, 0, &pose);
+            tip = csim_pose_point(pose, csim_v3(0, 0, CSIM_R(-0.5)));
+            STATUS(csim_tree_add_link_force(p.w, p.id, 0, tip, csim_v3(-40, 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+            if (i == 2000) STATUS(csim_tree_set_limit_softness(p.w, p.id, 0, &stiff), CSIM_OK);
+            if (i == 3000) STATUS(csim_tree_set_limit_softness(p.w, p.id, 0, &hard), CSIM_OK);
+            STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+            if (i % 1000 != 999 || i < 1999) continue;
+            q = angle_of(&p, NULL);
+            STATUS(csim_tree_get_effort(p.w, p.id, 0, NULL, &force), CSIM_OK);
+            torque = 40 * 0.5 * cos(q) - 10 * sin(q); /* less friction and drive */
+            NEAR(-(double)force, torque, 0.5);
+            if (i < 3000) NEAR(-(double)force, (i < 2000 ? 400 : 1e4) * (q - 0.3), TOL(1e-6, 3e-2));
+            if (i > 3000) NEAR(q, 0.3, TOL(1e-9, 1e-5));
+        }
+        csim_destroy_world(p.w);
+    }
+}
+
+/* A chain with soft limits against the same chain without, whose links hold six-axes joints with the same limits: rows
+   of another kind on other coordinates. */
+TEST(soft_limits_are_those_of_joints) {
+    csim_tree_link_def link[5];
+    csim_world *w[2];
+    csim_body_id id[2];
+    int type, i;
+    for (type = 0; type < 2; type++) {
+        csim_tree_def d = csim_default_tree_def();
+        w[type] = make_world(csim_v3(0, 0, CSIM_R(-9.81)), CSIM_BACKWARD_EULER);
+        for (i = 0; i < 5; i++) {
+            link[i] = csim_default_tree_link_def();
+            link[i].parent = i - 1;
+            link[i].joint = CSIM_TREE_REVOLUTE;
+            link[i].axis = csim_v3(0, 1, 0);
+            link[i].frame.position = csim_v3(i ? CSIM_R(0.3) : 0, 0, 0);
+            link[i].mass = 1;
+            link[i].centre = csim_v3(CSIM_R(0.15), 0, 0);
+            link[i].inertia = diagonal(0.01, 0.02, 0.02);
+            if (type) continue;
+            link[i].lower = CSIM_R(-0.1);
+            link[i].upper = CSIM_R(0.2);
+            link[i].limit.stiffness = 300;
+            link[i].limit.damping = 1;
+        }
+        d.links = link;
+        d.link_count = 5;
+        STATUS(csim_create_tree(w[type], &d, id + type), CSIM_OK);
+        for (i = 0; i < 5 && type; i++) {
+            csim_joint_def j = csim_default_joint_def();
+            csim_link_id made;
+            j.kind = CSIM_JOINT_SIX;
+            j.a.body = id[1];
+            j.a.node = i;
+            j.b.body = id[1];
+            j.b.node = i - 1;
+            if (i == 0) j.b.body.index1 = 0;
+            j.a.point = j.b.point = csim_v3(CSIM_R(0.3) * (csim_real)i, 0, 0);
+            j.axis = csim_v3(0, 1, 0);
+            j.axes[CSIM_AXIS_TWIST].limited = true;
+            j.axes[CSIM_AXIS_TWIST].lower = CSIM_R(-0.1);
+            j.axes[CSIM_AXIS_TWIST].upper = CSIM_R(0.2);
+            j.axes[CSIM_AXIS_TWIST].limit.stiffness = 300;
+            j.axes[CSIM_AXIS_TWIST].limit.damping = 1;
+            STATUS(csim_create_joint(w[1], &j, &made), CSIM_OK);
+        }
+    }
+    for (i = 0; i < 400; i++) {
+        csim_real q[2][5];
+        int k;
+        for (type = 0; type < 2; type++) {
+            STATUS(csim_world_step(w[type], CSIM_R(2e-3)), CSIM_OK);
+            STATUS(csim_tree_get_state(w[type], id[type], q[type], NULL), CSIM_OK);
+        }
+        for (k = 0; k < 5; k++) NEAR((double)q[0][k], (double)q[1][k], TOL(1e-7, 5e-3)); /* tolerance of the solver */
+    }
+    for (type = 0; type < 2; type++) csim_destroy_world(w[type]);
+}
+
+/* What a snapshot holds of them, and what is refused. */
+TEST(soft_limits_are_saved_and_checked) {
+    static unsigned char memory[1 << 16];
+    size_t bytes = sizeof memory;
+    pendulum p = make_pendulum(soft_limited, 10), other = make_pendulum(limited, 10);
+    csim_softness wrong = {-1, 0, 0, 0}, soft = {10, 0, 0, 0};
+    uint64_t hash[2];
+    int i, k;
+    for (i = 0; i < 60; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+    STATUS(csim_world_save(p.w, memory, &bytes), CSIM_OK);
+    for (k = 0; k < 2; k++) {
+        if (k) STATUS(csim_world_restore(p.w, memory, bytes), CSIM_OK);
+        for (i = 0; i < 200; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        hash[k] = csim_world_hash(p.w);
+    }
+    CHECK(hash[0] == hash[1]);
+    EQUAL(csim_tree_set_limit_softness(p.w, p.id, 0, &wrong), CSIM_OUT_OF_RANGE);
+    wrong.stiffness = (csim_real)NAN;
+    EQUAL(csim_tree_set_limit_softness(p.w, p.id, 0, &wrong), CSIM_NOT_FINITE);
+    EQUAL(csim_tree_set_limit_softness(p.w, p.id, 0, NULL), CSIM_NULL_ARGUMENT);
+    EQUAL(csim_tree_set_limit_softness(p.w, p.id, 1, &soft), CSIM_OUT_OF_RANGE);
+    EQUAL(csim_tree_set_limit_softness(other.w, other.id, 0, &soft), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(other.w), "hard limits") != NULL);
+    csim_destroy_world(p.w);
+    csim_destroy_world(other.w);
+}
+
 static void rubbing(csim_tree_link_def *d) {
     d->friction = 2;
     d->rate = 3;
@@ -1017,6 +1207,8 @@ TEST(definitions_are_refused_with_the_link_named) {
     WRONG(link[1].rate_gain = -1, CSIM_OUT_OF_RANGE, "link 1: rate_gain");
     WRONG(link[1].effort = -1, CSIM_OUT_OF_RANGE, "link 1: effort");
     WRONG((link[1].joint = CSIM_TREE_BALL, link[1].effort_later = true), CSIM_OUT_OF_RANGE, "link 1: limits, friction");
+    WRONG((link[1].joint = CSIM_TREE_BALL, link[1].limit.stiffness = 1), CSIM_OUT_OF_RANGE, "link 1: limits, friction");
+    WRONG(link[1].limit.damping = -1, CSIM_OUT_OF_RANGE, "damping");
     WRONG(link[1].armature = (csim_real)INFINITY, CSIM_NOT_FINITE, "link 1: armature");
     WRONG(link[1].gravity_compensation = 2, CSIM_OUT_OF_RANGE, "link 1: gravity_compensation");
     WRONG(link[1].frame.rotation.w = 2, CSIM_OUT_OF_RANGE, "link 1: frame.rotation");

@@ -354,6 +354,69 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
     }
 }
 
+/* ---- limits */
+
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int i, csim_real h, csim_real sign) {
+    const csimi_tree_link *l = s->tree_link + i;
+    const csim_real q = s->link_position[7 * (size_t)i], range = l->upper - l->lower;
+    csimi_tree_end end;
+    end.rate = sign * s->coord_rate[3 * (size_t)s->tree[l->tree].first_block + (size_t)l->coord];
+    end.gap = sign > 0 ? q - l->lower : l->upper - q;
+    end.near = l->lower <= l->upper && !(end.gap > 2 * h * csimi_abs(end.rate) + range / 50);
+    return end;
+}
+
+/* Stiffness and damping of soft limits; a frequency is that of what hangs on the joint, which is held above it. */
+static void csimi_tree_soft_limit(const csimi_state *s, int i, csim_real *stiffness, csim_real *damping) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csim_real omega = 2 * CSIMI_PI * link->soft[2];
+    const csimi_twist S = csimi_tree_joint_column(link, s->link_work + i, 0);
+    const csimi_twist F = csimi_inertia_mul(&s->link_work[i].C, &S);
+    const csim_real mass = csimi_twist_dot(&S, &F) + link->armature;
+    *stiffness = omega > 0 ? mass * omega * omega : link->soft[0];
+    *damping = omega > 0 ? 2 * link->soft[3] * mass * omega : link->soft[1];
+}
+
+/* A limit that gives way holds a massless coordinate w of its own as a drive of limited effort does: A gets
+   kappa (v - w)^2 / 2 in steps that may reach it, and its row acts on w (step/tree_rows.c). */
+static void csimi_tree_limit_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
+                                      csim_real *val) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csimi_tree_row row = csimi_tree_row_of(s, tree, link->yield, val);
+    csim_real *give = s->link_work[i].give, k, c;
+    give[0] = give[1] = 0;
+    if (csimi_tree_end_of(s, i, step->h, 1).near || csimi_tree_end_of(s, i, step->h, -1).near) {
+        csimi_tree_soft_limit(s, i, &k, &c);
+        give[0] = k;
+        give[1] = step->sigma * step->h * step->h * k + step->h * c;
+    }
+    csimi_tree_row_add(&row, link->yield, give[1] > 0 ? give[1] : 1);
+    if (give[1] > 0) {
+        const csimi_tree_row own = csimi_tree_row_of(s, tree, link->coord, val);
+        csimi_tree_row_add(&row, link->coord, -give[1]);
+        csimi_tree_row_add(&own, link->coord, give[1]);
+    }
+}
+
+/* J, of the limit that the joint is beyond, whose work is done by what it pushes back. */
+static double csimi_tree_limit_energy(const csimi_state *s, int t) {
+    const csimi_tree *tree = s->tree + t;
+    bool studied = false;
+    double sum = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        csim_real beyond, k, c;
+        if (s->tree_link[i].yield < 0 || !(s->tree_link[i].lower <= s->tree_link[i].upper)) continue;
+        beyond = csimi_min(csimi_tree_end_of(s, i, 0, 1).gap, csimi_tree_end_of(s, i, 0, -1).gap);
+        if (!(beyond < 0)) continue;
+        if (!studied) csimi_tree_study(s, t, s->coord_rate + 3 * (size_t)tree->first_block, NULL, tree->gravity);
+        studied = true;
+        csimi_tree_soft_limit(s, i, &k, &c);
+        sum += (double)k * (double)(beyond * beyond) / 2;
+    }
+    return sum;
+}
+
 /* ---- the model */
 
 /* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
@@ -396,6 +459,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
         csimi_tree_row_add(&row, link->slack, limited ? D : 1);
         if (limited) csimi_tree_row_add(&row, link->coord, -D);
     }
+    if (link->yield >= 0) csimi_tree_limit_assemble(s, step, tree, i, val);
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
@@ -572,7 +636,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
-        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
+        energy->elastic += tree->modes > 0 ? csimi_reduced_elastic(s, t) : csimi_tree_limit_energy(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;

@@ -78,6 +78,7 @@ typedef struct csimi_tree_link {
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
     int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
+    int yield;                              /* and that behind limits that may be soft */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -88,6 +89,7 @@ typedef struct csimi_tree_link {
     csim_real damping;                      /* force per rate */
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
+    csim_real soft[4];                      /* of the limits: stiffness, damping, frequency, damping ratio */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
     bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
@@ -111,7 +113,14 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
+    csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
+
+/* What an end of the range of a joint is about to see. */
+typedef struct csimi_tree_end {
+    csim_real gap, rate; /* rad or m, > 0: before it; its rate */
+    bool near;           /* it may be reached in this step */
+} csimi_tree_end;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -359,6 +368,8 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+/* How far the ends of spring k are apart, m. */
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
@@ -425,6 +436,8 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
                                      csimi_state *next);
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
+/* One end of the range of a joint of one coordinate; sign +1: the lower one. */
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int link, csim_real h, csim_real sign);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
    may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,

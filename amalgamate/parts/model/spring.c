@@ -24,6 +24,16 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
     return view;
 }
 
+/* One without stiffness and damping holds nothing, and couples nothing. */
+static bool csimi_spring_holds(const csimi_state *s, int k) {
+    return s->spring_data[3 * (size_t)k + 1] > 0 || s->spring_data[3 * (size_t)k + 2] > 0;
+}
+
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
+    return csim_length(csim_sub(csimi_place_point(s, end), csimi_place_point(s, end + 1)));
+}
+
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
     return n * (n - 1);
@@ -77,9 +87,11 @@ static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const 
 CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
         csim_vec3 force;
         csim_real K[9], impulse[3];
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -93,7 +105,9 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     int k, p, q, count = 0;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -121,7 +135,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
     int k;
     for (k = 0; k < s->spring_count; k++) {
-        double stretch = (double)csimi_spring_look(s, k).length - (double)s->spring_data[3 * k];
+        double stretch = (double)csimi_spring_length(s, k) - (double)s->spring_data[3 * k];
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }

@@ -55,7 +55,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }

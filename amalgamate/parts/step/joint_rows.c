@@ -102,19 +102,30 @@ static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_join
 
 static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                              csim_contact *c) {
-    csim_real J[36];
-    int block[4], end, n;
-    for (end = 0; end < 2; end++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[end]].item;
-        n = csimi_joint_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
-        csimi_joint_side(f, s, c, end, n, block, J);
-    }
+    csimi_gear_side(w, f, s, j, 0, c);
+    csimi_gear_side(w, f, s, j, 1, c);
+}
+
+/* Length that makes metres of the coordinate of the first end. */
+static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
+    const csimi_joint *first = csimi_geared(w, j, 0);
+    const csimi_state *s = &w->store.state;
+    const csimi_place ground = csimi_place_ground(csim_v3(0, 0, 0));
+    if (first) return csimi_joint_unit(first);
+    return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
+}
+
+static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
+    int k;
+    for (k = 0; k < 2; k++)
+        if (csimi_geared(w, j, k) && csimi_geared(w, j, k)->broken) return false;
+    return true;
 }
 
 static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c;
     int k;
-    j->scale = csimi_joint_unit(w->store.joint + w->store.link[j->gear[0]].item);
+    j->scale = csimi_gear_unit(w, j);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
@@ -167,9 +178,7 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
             csimi_joint *j = s->joint + i;
             if ((j->kind == CSIM_JOINT_GEAR) != (gears == 1)) continue;
             for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-            if (j->broken ||
-                (gears && (s->joint[s->link[j->gear[0]].item].broken || s->joint[s->link[j->gear[1]].item].broken)))
-                continue;
+            if (j->broken || (gears && !csimi_gear_holds(w, j))) continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
             else if (j->axes >= 0)

@@ -68,6 +68,55 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
     return n;
 }
 
+/* Rate of the coordinate of a hinge or slider as terms of one row each, times factor; returns how many. */
+static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
+                                                 int *block, csim_real *J) {
+    const csimi_joint_pose p = csimi_joint_at(s, j);
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
+    int end, n = 0, k, count;
+    for (end = 0; end < 2; end++) {
+        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
+        const csimi_place *at = j->end + end;
+        csimi_store3(D, e);
+        if (j->kind == CSIM_JOINT_HINGE) {
+            n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
+        } else if (at->kind == CSIMI_PLACE_RIGID) {
+            CSIMI_MEMSET(J + 9 * n, 0, 18 * sizeof *J);
+            block[n] = s->node_count + 2 * at->item;
+            csimi_store3(J + 9 * n++, e);
+            block[n] = s->node_count + 2 * at->item + 1;
+            csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
+        } else if (at->kind == CSIMI_PLACE_LINK) {
+            count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
+            for (k = n; k < n + count; k++) {
+                csimi_matmul(D, J + 9 * k, W);
+                CSIMI_MEMCPY(J + 9 * k, W, sizeof W);
+            }
+            n += count;
+        }
+    }
+    return n;
+}
+
+/* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c) {
+    const csim_real factor = k ? j->scale * j->ratio : j->scale;
+    const csimi_joint *other = csimi_geared(w, j, k);
+    csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
+    int block[2 * CSIMI_PLACE_TERMS], n = 1;
+    if (other) {
+        n = csimi_coordinate_terms(s, other, factor, block, J);
+    } else {
+        const csimi_tree_link *link = s->tree_link + j->end[k].item;
+        CSIMI_MEMSET(J, 0, 9 * sizeof *J);
+        block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
+        J[link->coord % 3] = factor;
+    }
+    csimi_joint_side(f, s, c, k, n, block, J);
+}
+
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second) {
     csim_real J[9 * CSIMI_PLACE_TERMS];

@@ -336,6 +336,8 @@ CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { 
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
 /* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c);
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
@@ -375,6 +377,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
+/* Before the state is the next one: what springs bore, and which let go. */
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */

@@ -1,4 +1,4 @@
-/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, links that broke, sleep. They are
    written when the step is committed; what touches has been found before (touching.c). */
 #include "private.h"
 
@@ -95,11 +95,10 @@ CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
     csimi_told *told = &w->store.told;
     const csimi_link *l = w->store.link + link;
     csim_break_event *e = told->joint_break + told->break_count;
-    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
+    if (w->store.capacity.touches == 0) return;
+    if (told->break_count >= w->store.capacity.joints + w->store.capacity.springs) return; /* each breaks once */
     CSIMI_MEMSET(e, 0, sizeof *e);
-    e->joint.index1 = (uint32_t)link + 1u;
-    e->joint.generation = l->generation;
-    e->joint.world = w->stamp;
+    e->joint = csimi_link_id_of(w, link);
     e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
     e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
     told->break_count++;
@@ -130,6 +129,8 @@ CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
     s->told.break_count = s->told.sleep_count = 0;
     for (i = 0; i < s->count.joints; i++)
         if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
+    for (i = 0; i < s->count.springs; i++)
+        if (s->link[s->spring_link[i]].broke) csimi_tell_break(w, s->spring_link[i]);
 }
 
 CSIM_API csim_events csim_world_events(const csim_world *w) {

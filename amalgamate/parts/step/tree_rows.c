@@ -28,16 +28,22 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     f->tree_row[i - f->first_tree_row] = at;
 }
 
-/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. A soft one
+       lambda = -kappa (v + bias),   bias = h k gap / kappa beyond it, gap / h before it,   kappa = sigma h^2 k + h c,
+   acts on the massless coordinate behind it, which gives way by lambda / kappa. */
 static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + link;
-    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
-    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
-    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
-    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
-    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0,
-                         CSIMI_HUGE);
+    const csim_real *give = s->link_work[link].give;
+    const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
+    const bool soft = l->yield >= 0 && give[1] > 0;
+    csim_real phi;
+    if (!end.near) return;
+    if (soft)
+        phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
+    else
+        phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
+    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
 }
 
 /* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
@@ -93,10 +99,8 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
-        if (l->lower <= l->upper) {
-            csimi_limit_row(w, f, i, 1);
-            csimi_limit_row(w, f, i, -1);
-        }
+        csimi_limit_row(w, f, i, 1);
+        csimi_limit_row(w, f, i, -1);
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];

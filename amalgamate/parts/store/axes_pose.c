@@ -30,8 +30,6 @@ static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
 
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
 
-CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
-
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
     return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
 }

@@ -54,7 +54,7 @@ CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *s
         if (l->body[k] >= 0) slot[n++] = l->body[k];
     if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
     for (i = 0; i < 2; i++)
-        for (k = 0; k < 2; k++)
+        for (k = 0; k < 2 && s->joint[l->item].gear[i] >= 0; k++)
             if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
     return n;
 }
@@ -343,6 +343,7 @@ static void csimi_make_bed(csim_world *w) {
     }
     s->bedded = w->live_bodies - s->active_count;
     for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
+    for (i = s->day.springs; i < s->count.springs; i++) s->link[s->spring_link[i]].broke = false;
     w->pattern_stale = true; /* of those that are up */
     w->bed_stale = false;
 }

@@ -250,6 +250,28 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
     }
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+#ifndef CONDSIM_NO_CABLE
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) w->store.state.frame_damping[i] = angular;
+#endif
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_damping(const csim_world *w, csim_body_id id, csim_real *linear,
+                                           csim_real *angular) {
+    const csimi_state *s;
+    const csimi_body *b;
+    csim_real both[2] = {0, 0};
+    csim_status status = csimi_read_body(w, id, w, &b);
+    if (status) return status;
+    s = &w->store.state;
+    if (b->tree >= 0) both[0] = s->tree[b->tree].mass_damping;
+    if (b->tree < 0 && b->node_count > 0) both[0] = s->node_damping[b->first_node];
+    if (b->rigid >= 0) CSIMI_MEMCPY(both, s->rigid_damping + 2 * (size_t)b->rigid, sizeof both);
+#ifndef CONDSIM_NO_CABLE
+    if (b->frame_count > 0) both[1] = s->frame_damping[b->first_frame];
+#endif
+    if (linear) *linear = both[0];
+    if (angular) *angular = both[1];
     return CSIM_OK;
 }
 
@@ -377,11 +399,7 @@ static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, in
     for (i = 0; i < w->store.count.links; i++) {
         const csimi_link *l = w->store.link + i;
         if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) {
-            out[n].index1 = (uint32_t)i + 1u;
-            out[n].generation = l->generation;
-            out[n].world = w->stamp;
-        }
+        if (out && n < capacity) out[n] = csimi_link_id_of(w, i);
         n++;
     }
     return n;
@@ -395,6 +413,19 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
     int slot;
     if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
     return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    const csimi_store *s = w ? &w->store : NULL;
+    int i, n = 0;
+    for (i = 0; s && i < s->count.joints + s->count.springs; i++) {
+        const bool joint = i < s->count.joints;
+        const int slot = joint ? s->joint[i].link : s->spring_link[i - s->count.joints];
+        if (!(joint ? s->joint[i].broke : s->link[slot].broke)) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, slot);
+        n++;
+    }
+    return n;
 }
 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {

@@ -127,6 +127,16 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
+}
+
+CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
+
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error) {
     const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;

@@ -267,6 +267,9 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
         CSIMI_PART(csimi_link, apart, FLAG, 0),
         CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
+        CSIMI_PART(csimi_link, tension, REALS, 0),
+        CSIMI_PART(csimi_link, broken, FLAG, 0),
+        CSIMI_PART(csimi_link, broke, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -395,6 +398,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, lower, REALS, 0),
         CSIMI_PART(csimi_tree_link, upper, REALS, 0),
+        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
@@ -886,7 +890,10 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
     if (l.slack != -1 && (l.slack != l.coord + l.dofs || l.dofs != 1))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "slack", l.slack,
                              "-1, or behind its coordinate");
-    count = l.dofs + (l.slack >= 0);
+    if (l.yield != -1 && (l.yield != l.coord + l.dofs + (l.slack >= 0) || l.dofs != 1))
+        return csimi_unsound(s, "state.tree_link", tree->first_link + i, "yield", l.yield,
+                             "-1, or behind its coordinate");
+    count = l.dofs + (l.slack >= 0) + (l.yield >= 0);
     if (count > 0) limb = csimi_limb_of_link(s, tree, l.coord, count);
     if (limb < 0 || (count == 0 && (l.coord < 0 || l.coord > 3 * tree->block_count)))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "coord", l.coord, "in blocks of one limb");
@@ -1070,16 +1077,19 @@ static bool csimi_ends_stand(const csimi_staged *s, int slot, const csimi_link *
     return true;
 }
 
-/* A hinge or slider that lives in a slot of links. */
-static bool csimi_gear_stands(const csimi_staged *s, int slot) {
+/* A hinge or slider that lives in a slot of links, or none and a link on a joint of one coordinate. */
+static bool csimi_gear_stands(const csimi_staged *s, int slot, const csimi_place *end) {
     csimi_link l;
     csimi_joint j;
+    if (slot == -1)
+        return end->kind == CSIMI_PLACE_LINK && end->item >= 0 && end->item < s->n->tree_links &&
+               CSIMI_LINK_INT(s, end->item, dofs) == 1;
+    if (end->kind != CSIMI_PLACE_GROUND) return false;
     if (slot < 0 || slot >= s->n->links) return false;
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
-           j.end[1].kind != CSIMI_PLACE_LINK;
+    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -1115,7 +1125,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
     if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
-        if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
+        if (j.kind == CSIM_JOINT_GEAR
+                ? !csimi_gear_stands(s, j.gear[k], j.end + k) || (j.gear[k] >= 0 && j.gear[0] == j.gear[1])
+                : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
         if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,

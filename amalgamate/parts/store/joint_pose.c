@@ -50,12 +50,21 @@ CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_join
     return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
 }
 
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {
+    return j->gear[k] < 0 ? NULL : w->store.joint + w->store.link[j->gear[k]].item;
+}
+
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j) {
     csim_real q[2];
     int k;
     for (k = 0; k < 2; k++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[k]].item;
-        csimi_joint_pose p = csimi_joint_at(s, other);
+        const csimi_joint *other = csimi_geared(w, j, k);
+        csimi_joint_pose p;
+        if (!other) {
+            q[k] = s->link_position[7 * (size_t)j->end[k].item];
+            continue;
+        }
+        p = csimi_joint_at(s, other);
         q[k] = csimi_joint_coordinate(other, &p);
     }
     return q[0] - j->ratio * q[1] - j->offset;
@@ -116,27 +125,4 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
 
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which) {
     return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
-}
-
-/* Rate of the coordinate as terms with one row each, times factor. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                          csim_real *J) {
-    const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
-    int end, n = 0, k;
-    for (k = 0; k < 36; k++) J[k] = 0;
-    for (end = 0; end < 2; end++) {
-        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
-        const int rigid = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID) continue;
-        if (j->kind == CSIM_JOINT_SLIDER) {
-            block[n] = s->node_count + 2 * rigid;
-            csimi_store3(J + 9 * n++, e);
-        }
-        block[n] = s->node_count + 2 * rigid + 1;
-        csimi_store3(J + 9 * n++, j->kind == CSIM_JOINT_HINGE
-                                      ? e
-                                      : csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)rigid)), e));
-    }
-    return n;
 }

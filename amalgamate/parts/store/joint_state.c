@@ -16,14 +16,6 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 /* ---- settings of axes */
 
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
     static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
@@ -142,17 +134,14 @@ static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real 
 /* Rate of the coordinate at the end velocities. */
 static csim_real csimi_joint_speed(const csimi_state *s, const csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csim_real J[36], speed = 0;
-    int block[4], k, n;
-    if (!csimi_joint_has_coordinate(j->kind)) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
-        const csim_real length = csim_length(p.d);
-        return length > 0 ? csim_dot(p.d, v) / length : 0;
-    }
-    n = csimi_joint_coordinate_terms(s, j, 1, block, J);
-    for (k = 0; k < n; k++)
-        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
-    return speed;
+    const csim_vec3 axis = csim_rotate(p.base, csim_v3(1, 0, 0));
+    const csimi_place base = csimi_place_beside(s, j->end + 1, p.a);
+    const csim_vec3 v = csimi_place_velocity(s, j->end, p.a);
+    const csim_real length = csim_length(p.d);
+    if (j->kind == CSIM_JOINT_HINGE)
+        return csim_dot(axis, csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(axis, csim_sub(v, csimi_place_velocity(s, &base, p.a)));
+    return length > 0 ? csim_dot(p.d, csim_sub(v, csimi_place_velocity(s, j->end + 1, p.b))) / length : 0;
 }
 
 /* Force of one row, world axes. */
@@ -343,14 +332,6 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
 
 /* ---- lists */
 
-static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
 CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
     int i, n = w ? w->store.count.joints : 0;
     for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
@@ -369,13 +350,3 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     return n;
 }
 
-CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
-    int i, n = 0;
-    for (i = 0; w && i < w->store.count.joints; i++) {
-        const csimi_joint *j = w->store.joint + i;
-        if (!j->broke) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
-        n++;
-    }
-    return n;
-}

@@ -90,7 +90,7 @@ static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena 
     const bool any = n->touches > 0;
     t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
     t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
-    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints + n->springs : 0);
     t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
 }
 

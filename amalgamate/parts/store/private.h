@@ -103,6 +103,8 @@ typedef struct csimi_link {
     int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
+    csim_real tension;  /* springs: N, in the last step, > 0 where it pulls */
+    bool broken, broke; /* springs, as of csimi_joint */
 } csimi_link;
 
 /* Rows of a joint: the points, the turns, the limit. */
@@ -115,7 +117,7 @@ typedef struct csimi_joint {
     csim_real length, lower, upper;
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
-    int gear[2]; /* link slots of the joints, -1: no gear */
+    int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
     csim_real ratio, offset;
     csim_real break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
@@ -350,7 +352,7 @@ enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_
 typedef struct csimi_told {
     csim_hit_event *hit;             /* [touches] */
     csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints] */
+    csim_break_event *joint_break;   /* [joints + springs] */
     csim_sleep_event *sleep;         /* [bodies] */
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
@@ -412,6 +414,10 @@ typedef struct csimi_store {
     unsigned char *scratch;
     size_t scratch_bytes;
 } csimi_store;
+
+CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
+    return l->kind == CSIMI_JOINT ? s->joint[l->item].broken : l->broken;
+}
 
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
@@ -569,6 +575,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
 CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
                                      csim_error *error);
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
                                      csim_error *error);
 
@@ -641,6 +648,8 @@ CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
+/* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
 CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
 CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
@@ -650,9 +659,6 @@ CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const
 /* Components of a row that must hold at the end of the step, as bits. */
 CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
-/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                    csim_real *J);
 /* ---- axes_pose.c: where the axes of a joint are */
 
 typedef struct csimi_axes_pose {
@@ -667,7 +673,6 @@ CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *
 CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
 CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
 /* Energy of the springs, J. */
@@ -676,7 +681,6 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w);
 /* ---- joint_state.c */
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *axis);
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
 /* Gives a joint settings of axes, all as its kind has them. */
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
@@ -692,6 +696,7 @@ CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csi
                                        csim_vec3 *angular);
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
@@ -773,6 +778,8 @@ CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, co
 CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
                                        int n);
 /* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */

@@ -46,6 +46,14 @@ CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const
     return CSIM_OK;
 }
 
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
+    csim_link_id id;
+    id.index1 = (uint32_t)slot + 1u;
+    id.generation = w->store.link[slot].generation;
+    id.world = w->stamp;
+    return id;
+}
+
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
     return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
@@ -211,7 +219,5 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_note_high(w);
     csimi_wake_link(w, slot);
     w->pattern_stale = true;
-    id->index1 = (uint32_t)slot + 1u;
-    id->generation = w->store.link[slot].generation;
-    id->world = w->stamp;
+    *id = csimi_link_id_of(w, slot);
 }

@@ -85,6 +85,13 @@ CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {
     CSIMI_MEMSET(s->coord_rep + 3 * t->first_block, 0, bytes);
 }
 
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit) {
+    link->soft[0] = limit->stiffness;
+    link->soft[1] = limit->damping;
+    link->soft[2] = limit->frequency;
+    link->soft[3] = limit->ratio;
+}
+
 /* ---- the public getters and setters */
 
 static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int link, const char *fn,
@@ -365,6 +372,23 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int li
     csimi_wake_tree(w, tree);
     l->lower = lower;
     l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    static const char fn[] = "csim_tree_set_limit_softness";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
+    if (csimi_is_soft(limit) && l->yield < 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
+                          "all 0: the definition of this joint had hard limits");
+    csimi_wake_tree(w, tree);
+    csimi_limit_soften(l, limit);
     return CSIM_OK;
 }
 

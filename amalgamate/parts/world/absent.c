@@ -191,6 +191,10 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, in
                                           csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
 }
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
+}
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
@@ -331,7 +335,6 @@ CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int c
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
     return 0;
 }
-CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -463,7 +466,12 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
 }
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
+}
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)

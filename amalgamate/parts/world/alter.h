@@ -61,10 +61,13 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
-   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
-   damping of their own: csim_tree_set_friction). */
+/* Linear and angular damping of a rigid body or cable (there of its nodes, and of the turns of its edges), 1/s, >= 0.
+   Of all others the linear one: of nodes of a particle, solid or cloth, and of all motion of a tree or reduced body (a
+   force of -linear M rates, turns too; joints have damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
+/* Each may be null; angular is 0 where there is none. Of bodies of nodes that of the first. */
+CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id id, csim_real *linear,
+                                           csim_real *angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);

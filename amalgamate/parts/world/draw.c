@@ -382,8 +382,9 @@ static void csimi_draw_links(csimi_pen *p) {
     int i;
     csimi_draw_as(p, CSIM_DRAW_JOINTS);
     for (i = 0; i < s->count.springs && csimi_draw_shows(p, CSIM_DRAW_JOINTS); i++)
-        csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
-                   csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
+        if (!s->link[s->spring_link[i]].broken)
+            csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
+                            csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
     for (i = 0; i < s->count.joints; i++) csimi_draw_joint(p, s->joint + i);
 }
 
@@ -428,7 +429,7 @@ static void csimi_find_drawn_islands(const csimi_store *s, int *group) {
             csimi_join_drawn(s, group, (int)s->contact[i].body_a.index1 - 1, (int)s->contact[i].body_b.index1 - 1);
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || l->kind == CSIMI_EXCLUSION || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || l->kind == CSIMI_EXCLUSION || csimi_link_broken(s, l)) continue;
         csimi_join_drawn(s, group, l->body[0], l->body[1]);
     }
     for (i = 0; i < s->count.bodies; i++) group[i] = csimi_first_of(group, i);

@@ -41,7 +41,7 @@ typedef struct csim_move_event {
     csim_pose pose; /* as csim_body_get_pose tells it */
 } csim_move_event;
 
-/* A joint that broke; it stays until it is destroyed. */
+/* A joint or spring that broke; it stays until it is destroyed. */
 typedef struct csim_break_event {
     csim_link_id joint;
     csim_body_id body_a, body_b; /* all zero: the world */

@@ -67,21 +67,34 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     return csimi_check_joint_axes(e, fn, d);
 }
 
-/* The joints behind the two links of a gear. */
-static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j) {
+/* End k of a gear: a hinge or slider, or, where no joint is named, a link on a joint of one coordinate. */
+static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const char *fn, int k, csimi_joint *j,
+                                  int *bodies) {
+    const csim_link_id id = k ? d->second : d->first;
+    const csim_attachment *at = k ? &d->b : &d->a;
+    const csimi_state *s = &w->store.state;
+    csim_status status;
+    bool fits;
+    if (id.index1 == 0 && csim_body_valid(w, at->body) && w->store.body[at->body.index1 - 1].kind == CSIM_BODY_TREE) {
+        if ((status = csimi_attach(w, at, fn, j->end + k, bodies + k)) != 0) return status;
+        fits = s->tree_link[j->end[k].item].dofs == 1;
+    } else {
+        if ((status = csimi_find_link(w, id, fn, j->gear + k, &w->error)) != 0) return status;
+        fits = w->store.link[j->gear[k]].kind == CSIMI_JOINT &&
+               csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
+    }
+    if (fits) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                      "a hinge or slider, or a link on a joint of one coordinate");
+}
+
+static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j,
+                                   int *bodies) {
     csim_status status;
     int k;
-    for (k = 0; k < 2; k++) {
-        const csimi_link *l;
-        if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
-        l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
-            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
-            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
-                              "a hinge or slider of rigid bodies");
-    }
-    if (j->gear[0] == j->gear[1])
+    for (k = 0; k < 2; k++)
+        if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
+    if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
@@ -182,7 +195,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     j->break_torque = d->break_torque;
     j->scale = 1;
     for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
+    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_ends(w, d, fn, j, bodies);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))

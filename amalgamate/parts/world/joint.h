@@ -16,7 +16,8 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_WELD,     /* everything */
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
-    CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
+    CSIM_JOINT_GEAR,     /* the coordinates of two hinges, sliders or joints of trees: first - ratio second stays as it
+                            is */
     CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
                             has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
     CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
@@ -87,14 +88,15 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
                                    are for axes without settings in `axes` */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
-    csim_link_id first, second; /* gear: two hinges or sliders of this world */
+    csim_link_id first, second; /* gear: two hinges or sliders of this world; all zero: a (b) is a link of a tree, and
+                                   the coordinate that of the joint it hangs on, revolute or prismatic */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
@@ -114,7 +116,7 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
+    csim_body_id a, b; /* its bodies; index1 0: the world, or a joint of a gear */
 } csim_joint_state;
 
 /* Where one axis is and what acts along it. */
@@ -127,7 +129,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
-   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
+   or weld on anything but rigid bodies and links of trees, a gear on other joints.
    csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
    axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
@@ -150,8 +152,8 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
    returns how many there are; -1: a stale id. Gears are no joints of a body. */
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
-/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
-   are. A broken joint holds nothing and stays until it is destroyed. */
+/* Joints and springs that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how
+   many there are. A broken one holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif

@@ -1,7 +1,7 @@
-/* world/link: making springs and exclusions; the ends of links. */
+/* world/link: springs and exclusions; the ends of links. */
 #include "private.h"
 
-static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
@@ -72,7 +72,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     s = &w->store;
     item = s->count.springs++;
     for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
-    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
+    length = csimi_spring_length(&s->state, item);
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
@@ -80,6 +80,23 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_spring_get(const csim_world *w, csim_link_id id, csim_spring_state *out) {
+    const csimi_link *l;
+    csim_status status;
+    int slot;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_link(w, id, "csim_spring_get", &slot, NULL)) != 0) return status;
+    l = w->store.link + slot;
+    if (l->kind != CSIMI_SPRING) return CSIM_WRONG_KIND;
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->length = csimi_spring_length(&w->store.state, l->item);
+    out->force = l->tension;
+    out->broken = l->broken;
+    if (l->body[0] >= 0) out->a = csimi_body_id_of(w, l->body[0]);
+    if (l->body[1] >= 0) out->b = csimi_body_id_of(w, l->body[1]);
     return CSIM_OK;
 }
 #endif

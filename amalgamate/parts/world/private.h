@@ -41,6 +41,8 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 
 /* ---- link.c */
 
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                  int *slot);
 CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
                                      const char *function, csimi_place *ends, int *bodies);
 

@@ -39,7 +39,7 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
 static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
 
 static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
-    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d) + csimi_is_soft(&d->limit);
 }
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
@@ -88,13 +88,14 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
+    if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -218,6 +219,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     out->friction = d->friction;
     out->lower = d->lower;
     out->upper = d->upper;
+    csimi_limit_soften(out, &d->limit);
     out->stiffness = d->stiffness;
     out->rate_gain = d->rate_gain;
     out->effort = d->effort;
@@ -251,6 +253,7 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
                 link[j].coord = at;
                 link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
+                link[j].yield = csimi_is_soft(&def->links[j].limit) ? at - 1 : -1;
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);

@@ -10,7 +10,7 @@
 #define CSIM_TREE_H
 
 #include "../model/articulation.h"
-#include "world.h"
+#include "joint.h"
 
 /* A link, its joint and the drive of that joint. */
 typedef struct csim_tree_link_def {
@@ -32,6 +32,8 @@ typedef struct csim_tree_link_def {
     csim_vec3 centre;  /* centre of mass, link axes, m; used when inertia is given or there are no shapes */
 
     csim_real lower, upper; /* limits of the position, rad or m; lower > upper (default): none. One coordinate only */
+    csim_softness limit;    /* of both, from there; never pulls; default all 0: hard. A frequency is that of all that
+                               hangs on the joint. Costs one coordinate in A */
     csim_real damping;      /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real armature; /* inertia of the rotor seen at the joint, kg m^2 or kg, >= 0; default 0. Not for floating */
     csim_real friction; /* dry friction of the joint: largest force, N m or N, >= 0; one coordinate only */
@@ -125,6 +127,10 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper);
+/* How its limits give way, as in the definition; all 0: hard. CSIM_OUT_OF_RANGE: soft ones for a joint that was made
+   with hard ones. */
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit);
 /* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction);

@@ -245,9 +245,18 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* reserved, no effect yet; default 0 */
+    csim_real break_force; /* N: beyond it, pulled or pushed, it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_spring_def;
+
+/* What a spring carries. */
+typedef struct csim_spring_state {
+    csim_real length; /* m, now */
+    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its
+                         end, half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
+    bool broken;
+    csim_body_id a, b; /* its bodies; index1 0: the world */
+} csim_spring_state;
 
 /* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
@@ -324,6 +333,8 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* Fails: CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no spring). */
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
