@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b3066697320750d2
+   Hash of the parts: 72bea8625a089bab
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4259,12 +4259,17 @@ typedef struct csimi_surface_ray {
     const csimi_surface *surface;
     csim_real most;
     csimi_surface_slab slab;
-    float enter[64];
-    int stack[64], top, next, end;
+    uint64_t stack[64]; /* where the ray enters a node, and which: the nearest on top */
+    int top, next, end; /* the triangles of a leaf that are left */
+    unsigned met;       /* those of them that the ray may meet, as bits */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r); /* -1: no more */
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r); /* to the next leaf; false: no more */
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r);  /* its triangles, one after another; -1: no more */
+/* ---- rayfour.c: those of the triangles that a point may meet which goes from origin by way, half being zero: whether
+   one does csimi_ray_triangle says. both: from behind too. Not to be mixed with the one before on one ray. */
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both);
 
 /* ---- polytope.c */
 
@@ -14910,6 +14915,16 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 
 #define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
+/* What waits: bits of where the ray enters, which are in order as numbers >= 0 are, and below them what is left from
+   the node to the largest number: of those as far away the one of the lower number waits longest. */
+static uint64_t csimi_surface_wait(float enter, int node) {
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &enter, sizeof bits);
+    return (uint64_t)bits << 32 | ~(uint32_t)node;
+}
+
+static int csimi_surface_waiting(uint64_t waiting) { return (int)~(uint32_t)waiting; }
+
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
     csim_real x[3], wide[3], inverse[3];
@@ -14932,11 +14947,11 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
-    r->enter[0] = r->enter[1] = 0;
-    r->stack[0] = odd ? 3 : 1; /* levels are gone down by twos, to that of the leaves */
-    r->stack[1] = 2;
+    r->stack[0] = csimi_surface_wait(0, odd ? 3 : 1); /* levels are gone down by twos, to that of the leaves */
+    r->stack[1] = csimi_surface_wait(0, 2);
     r->top = s->count == 0 ? 0 : odd ? 2 : 1;
     r->next = r->end = 0;
+    r->met = 0;
 }
 
 /* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
@@ -14951,9 +14966,19 @@ static csimi_four csimi_four_at(const float *x) {
     return v;
 }
 
+#ifdef __SSE__ /* one instruction each, which compilers do not make of the others */
+#define CSIMI_FOUR_MORE(a, b) ((csimi_four)__builtin_ia32_maxps(a, b))
+#define CSIMI_FOUR_LESS(a, b) ((csimi_four)__builtin_ia32_minps(a, b))
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)__builtin_ia32_movmskps((csimi_four)(x)))
+#else
 static csimi_four csimi_four_pick(csimi_four_bits first, csimi_four a, csimi_four b) {
     return (csimi_four)((first & (csimi_four_bits)a) | (~first & (csimi_four_bits)b));
 }
+
+#define CSIMI_FOUR_MORE(a, b) csimi_four_pick((a) > (b), a, b)
+#define CSIMI_FOUR_LESS(a, b) csimi_four_pick((a) < (b), a, b)
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)(((x)[0] & 1) | ((x)[1] & 2) | ((x)[2] & 4) | ((x)[3] & 8)))
+#endif
 
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     csimi_four first = {0, 0, 0, 0}, end = {last, last, last, last};
@@ -14962,13 +14987,16 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
     for (k = 0; k < 3; ++k) {
         const csimi_four a = (csimi_four_at(four + r->in[k]) - r->from[k]) * r->inverse[k];
         const csimi_four b = (csimi_four_at(four + r->out[k]) - r->to[k]) * r->inverse[k];
-        first = csimi_four_pick(a > first, a, first);
-        end = csimi_four_pick(b < end, b, end);
+        first = CSIMI_FOUR_MORE(a, first);
+        end = CSIMI_FOUR_LESS(b, end);
     }
     met = first <= end * (1 + CSIMI_RAY_ROOM);
     CSIMI_MEMCPY(enter, &first, sizeof first);
-    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8));
+    return CSIMI_FOUR_SIGNS(met);
 }
+#undef CSIMI_FOUR_MORE
+#undef CSIMI_FOUR_LESS
+#undef CSIMI_FOUR_SIGNS
 #else
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     unsigned met = 0;
@@ -14988,35 +15016,51 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
 }
 #endif
 
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+/* Puts the children that a ray meets, as bits, on the stack, the farthest first; returns the nearest. */
+static int csimi_surface_ray_push(csimi_surface_ray *r, int child, unsigned met, const float *enter) {
+    const int from = r->top;
+    int c, at;
+    for (c = 0; met != 0; c++, met >>= 1) {
+        uint64_t waiting;
+        if (!(met & 1u)) continue;
+        CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
+        waiting = csimi_surface_wait(enter[c], child + c);
+        for (at = r->top++; at > from && r->stack[at - 1] < waiting; at--) r->stack[at] = r->stack[at - 1];
+        r->stack[at] = waiting;
+    }
+    return csimi_surface_waiting(r->stack[--r->top]);
+}
+
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r) {
     const csimi_surface_slab slab = r->slab;
     const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
-    if (r->next < r->end) return r->next++;
-    while (r->next >= r->end && r->top > 0) {
-        int node = r->stack[--r->top];
-        if (r->enter[r->top] > most) continue;
-        while (node > 0 && node < r->surface->leaves) {
+    const int leaves = r->surface->leaves;
+    const uint64_t last = csimi_surface_wait(most, 0);
+    while (r->top > 0) {
+        const uint64_t waiting = r->stack[--r->top];
+        int node = csimi_surface_waiting(waiting);
+        if (waiting > last) continue;
+        while (node > 0 && node < leaves) {
             float enter[4];
             const unsigned met = csimi_surface_slab_meets(&slab, box + 24 * (size_t)node, most, enter);
-            const int from = r->top;
-            int c, at;
-            for (c = 0; c < 4; c++) { /* the farther ones wait, the farthest at the bottom */
-                if (!(met >> c & 1u)) continue;
-                CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
-                for (at = r->top++; at > from && r->enter[at - 1] < enter[c]; at--) {
-                    r->enter[at] = r->enter[at - 1];
-                    r->stack[at] = r->stack[at - 1];
-                }
-                r->enter[at] = enter[c];
-                r->stack[at] = 4 * node + c;
-            }
-            node = r->top > from ? r->stack[--r->top] : 0;
+            node *= 4;
+            if (met == 0)
+                node = 0;
+            else if ((met & (met - 1)) == 0) /* most often one */
+                node += (int)((met >> 1) - (met >> 3));
+            else
+                node = csimi_surface_ray_push(r, node, met, enter);
         }
         if (node == 0) continue;
-        r->next = CSIMI_LEAF * (node - r->surface->leaves);
+        r->next = CSIMI_LEAF * (node - leaves);
         r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+        if (r->next < r->end) return true;
     }
-    return r->next < r->end ? r->next++ : -1;
+    return false;
+}
+
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+    return r->next < r->end || csimi_surface_ray_leaf(r) ? r->next++ : -1;
 }
 
 /* ---- queries */
@@ -17212,6 +17256,115 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #endif
 /* ==== end collide/bounds_tree.c */
 
+/* ==== begin collide/rayfour.c =================================================================================== */
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED) || !defined(CONDSIM_NO_FIELDS)
+/* collide/rayfour: which triangles of a leaf a ray may meet, all of them looked at at once. */
+
+/* What csimi_ray_triangle asks, in the same formulas; it decides about those that are told, and where there are no
+   vectors about all. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY) && !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+typedef csim_real csimi_abreast __attribute__((vector_size(4 * CSIM_REAL_SIZE)));
+#if CSIM_REAL_SIZE == 8
+typedef int64_t csimi_abreast_bits __attribute__((vector_size(32)));
+#define CSIMI_ABREAST_SIZE INT64_MAX /* all but the sign */
+#else
+typedef int32_t csimi_abreast_bits __attribute__((vector_size(16)));
+#define CSIMI_ABREAST_SIZE INT32_MAX
+#endif
+typedef struct csimi_abreast3 {
+    csimi_abreast x, y, z;
+} csimi_abreast3;
+
+/* Sizes of the numbers, added up: vectors go in and out by address, for how they are passed is a compiler's choice. */
+static void csimi_abreast_sum(const csimi_abreast3 *a, csimi_abreast *sum) {
+    *sum = (csimi_abreast)((csimi_abreast_bits)a->x & CSIMI_ABREAST_SIZE) +
+           (csimi_abreast)((csimi_abreast_bits)a->y & CSIMI_ABREAST_SIZE) +
+           (csimi_abreast)((csimi_abreast_bits)a->z & CSIMI_ABREAST_SIZE);
+}
+
+static void csimi_abreast_from(const csimi_abreast3 *a, csim_vec3 origin, csimi_abreast3 *d) {
+    d->x = a->x - origin.x;
+    d->y = a->y - origin.y;
+    d->z = a->z - origin.z;
+}
+
+static void csimi_abreast_cross(const csimi_abreast3 *a, const csimi_abreast3 *b, csimi_abreast3 *n) {
+    n->x = a->y * b->z - a->z * b->y;
+    n->y = a->z * b->x - a->x * b->z;
+    n->z = a->x * b->y - a->y * b->x;
+}
+
+/* Twice the area along the normal. */
+static void csimi_abreast_normal(const csimi_abreast3 *corner, csimi_abreast3 *n) {
+    csimi_abreast3 e[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        e[k].x = corner[k + 1].x - corner[0].x;
+        e[k].y = corner[k + 1].y - corner[0].y;
+        e[k].z = corner[k + 1].z - corner[0].z;
+    }
+    csimi_abreast_cross(e, e + 1, n);
+}
+
+static void csimi_abreast_corner(const csimi_surface *s, const int *const *triangle, int k, csimi_abreast3 *to) {
+    const csim_real *a = s->x + 3 * (size_t)triangle[0][k], *b = s->x + 3 * (size_t)triangle[1][k],
+                    *c = s->x + 3 * (size_t)triangle[2][k], *d = s->x + 3 * (size_t)triangle[3][k];
+    const csimi_abreast3 x = {{a[0], b[0], c[0], d[0]}, {a[1], b[1], c[1], d[1]}, {a[2], b[2], c[2], d[2]}};
+    *to = x;
+}
+
+CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                                 csim_real most) {
+    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
+    const int *triangle[4];
+    csimi_abreast3 corner[3], d[3], n;
+    csimi_abreast rise, fraction, size[3];
+    csimi_abreast_bits met, up;
+    int k;
+    for (k = 0; k < 4; k++) triangle[k] = s->triangle + 3 * (size_t)csimi_imin(first + k, end - 1);
+    for (k = 0; k < 3; k++) {
+        csimi_abreast_corner(s, triangle, k, corner + k);
+        csimi_abreast_from(corner + k, origin, d + k);
+        csimi_abreast_sum(d + k, size + k);
+    }
+    csimi_abreast_normal(corner, &n);
+    rise = n.x * way.x + n.y * way.y + n.z * way.z;
+    up = rise > 0;
+    fraction = (n.x * d[0].x + n.y * d[0].y + n.z * d[0].z) / rise;
+    met = (both ? (rise < 0) | up : rise < 0) & (fraction >= 0) & (fraction <= most);
+    for (k = 0; k < 3; k++) {
+        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
+        csimi_abreast side;
+        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
+        side = way.x * n.x + way.y * n.y + way.z * n.z;
+        met &= ~((up & (side < -seam)) | (~up & (side > seam)));
+    }
+    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8)) & ((1u << (end - first)) - 1);
+}
+#undef CSIMI_ABREAST_SIZE
+#else
+CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                                 csim_real most) {
+    (void)s, (void)first, (void)end, (void)origin, (void)way, (void)both, (void)most;
+    return 15;
+}
+#endif
+
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both) {
+    for (;;) {
+        while (r->met != 0) {
+            const bool met = r->met & 1u;
+            r->met >>= 1;
+            if (r->next++ < r->end && met) return r->next - 1;
+        }
+        if (!csimi_surface_ray_leaf(r)) return -1;
+        r->met = csimi_ray_four(r->surface, r->next, r->end, origin, way, both, r->most);
+    }
+}
+#endif
+/* ==== end collide/rayfour.c */
+
 /* ==== begin collide/ray.c ======================================================================================= */
 /* collide/ray: where the way of a point enters a shape. Everything happens in the frame of the shape; x is the origin,
    w the way, fractions of it are t. */
@@ -17496,7 +17649,7 @@ static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, 
     csim_vec3 n;
     int place, k, met = -1;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
-    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((place = csimi_surface_ray_met(&ray, x, w, t.two_sided)) >= 0) {
         csim_vec3 corner[3];
         csim_real fraction, weight[3];
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
@@ -49455,7 +49608,7 @@ static CSIMI_NOINLINE void csimi_ray_surface(csimi_search *q, int slot, bool one
         csimi_tell_entry(q, &h, 0, csimi_against_way(q->way), one);
     }
     csimi_surface_ray_along(&ray, &surface, q->origin, q->way, csim_v3(0, 0, 0), q->most);
-    while ((face = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((face = csimi_surface_ray_met(&ray, q->origin, q->way, sheet)) >= 0) {
         csim_real corner[9], t, weight[3];
         csim_vec3 x[3], n;
         csim_query_hit h;
@@ -51886,6 +52039,7 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) { return -1; }
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {}
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) { return -1; }
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both) { return -1; }
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) { return csim_v3(0, 0, 1); }
 CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) { return 0; }
 CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}
@@ -54916,6 +55070,9 @@ CSIMI_WARM
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
 #undef CSIMI_RAY_ROOM
+#undef CSIMI_FOUR_MORE
+#undef CSIMI_FOUR_LESS
+#undef CSIMI_FOUR_SIGNS
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
@@ -54924,6 +55081,7 @@ CSIMI_WARM
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
+#undef CSIMI_ABREAST_SIZE
 #undef CSIMI_POLY
 #undef CSIMI_HALVINGS
 #undef CSIMI_GJK_STEPS
