@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 72bea8625a089bab
+   Hash of the parts: e93a5d2e3a244cf5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -17276,7 +17276,7 @@ typedef struct csimi_abreast3 {
     csimi_abreast x, y, z;
 } csimi_abreast3;
 
-/* Sizes of the numbers, added up: vectors go in and out by address, for how they are passed is a compiler's choice. */
+/* Absolute values, added up. Vectors go in and out by address: how they are passed is a compiler's choice. */
 static void csimi_abreast_sum(const csimi_abreast3 *a, csimi_abreast *sum) {
     *sum = (csimi_abreast)((csimi_abreast_bits)a->x & CSIMI_ABREAST_SIZE) +
            (csimi_abreast)((csimi_abreast_bits)a->y & CSIMI_ABREAST_SIZE) +
@@ -17314,8 +17314,8 @@ static void csimi_abreast_corner(const csimi_surface *s, const int *const *trian
     *to = x;
 }
 
-CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
-                                 csim_real most) {
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
     const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
     const int *triangle[4];
     csimi_abreast3 corner[3], d[3], n;
@@ -17344,8 +17344,8 @@ CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csi
 }
 #undef CSIMI_ABREAST_SIZE
 #else
-CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
-                                 csim_real most) {
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
     (void)s, (void)first, (void)end, (void)origin, (void)way, (void)both, (void)most;
     return 15;
 }

@@ -54,8 +54,8 @@ static void csimi_abreast_corner(const csimi_surface *s, const int *const *trian
     *to = x;
 }
 
-CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
-                                 csim_real most) {
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
     const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
     const int *triangle[4];
     csimi_abreast3 corner[3], d[3], n;
@@ -84,8 +84,8 @@ CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csi
 }
 #undef CSIMI_ABREAST_SIZE
 #else
-CSIMI_FN unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
-                                 csim_real most) {
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
     (void)s, (void)first, (void)end, (void)origin, (void)way, (void)both, (void)most;
     return 15;
 }
