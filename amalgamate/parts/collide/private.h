@@ -196,12 +196,17 @@ typedef struct csimi_surface_ray {
     const csimi_surface *surface;
     csim_real most;
     csimi_surface_slab slab;
-    float enter[64];
-    int stack[64], top, next, end;
+    uint64_t stack[64]; /* where the ray enters a node, and which: the nearest on top */
+    int top, next, end; /* the triangles of a leaf that are left */
+    unsigned met;       /* those of them that the ray may meet, as bits */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r); /* -1: no more */
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r); /* to the next leaf; false: no more */
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r);  /* its triangles, one after another; -1: no more */
+/* ---- rayfour.c: those of the triangles that a point may meet which goes from origin by way, half being zero: whether
+   one does csimi_ray_triangle says. both: from behind too. Not to be mixed with the one before on one ray. */
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both);
 
 /* ---- polytope.c */
 

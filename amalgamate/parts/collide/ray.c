@@ -282,7 +282,7 @@ static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, 
     csim_vec3 n;
     int place, k, met = -1;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
-    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((place = csimi_surface_ray_met(&ray, x, w, t.two_sided)) >= 0) {
         csim_vec3 corner[3];
         csim_real fraction, weight[3];
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);

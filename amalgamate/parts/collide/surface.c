@@ -307,6 +307,16 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 
 #define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
+/* What waits: bits of where the ray enters, which are in order as numbers >= 0 are, and below them what is left from
+   the node to the largest number: of those as far away the one of the lower number waits longest. */
+static uint64_t csimi_surface_wait(float enter, int node) {
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &enter, sizeof bits);
+    return (uint64_t)bits << 32 | ~(uint32_t)node;
+}
+
+static int csimi_surface_waiting(uint64_t waiting) { return (int)~(uint32_t)waiting; }
+
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
     csim_real x[3], wide[3], inverse[3];
@@ -329,11 +339,11 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
-    r->enter[0] = r->enter[1] = 0;
-    r->stack[0] = odd ? 3 : 1; /* levels are gone down by twos, to that of the leaves */
-    r->stack[1] = 2;
+    r->stack[0] = csimi_surface_wait(0, odd ? 3 : 1); /* levels are gone down by twos, to that of the leaves */
+    r->stack[1] = csimi_surface_wait(0, 2);
     r->top = s->count == 0 ? 0 : odd ? 2 : 1;
     r->next = r->end = 0;
+    r->met = 0;
 }
 
 /* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
@@ -348,9 +358,19 @@ static csimi_four csimi_four_at(const float *x) {
     return v;
 }
 
+#ifdef __SSE__ /* one instruction each, which compilers do not make of the others */
+#define CSIMI_FOUR_MORE(a, b) ((csimi_four)__builtin_ia32_maxps(a, b))
+#define CSIMI_FOUR_LESS(a, b) ((csimi_four)__builtin_ia32_minps(a, b))
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)__builtin_ia32_movmskps((csimi_four)(x)))
+#else
 static csimi_four csimi_four_pick(csimi_four_bits first, csimi_four a, csimi_four b) {
     return (csimi_four)((first & (csimi_four_bits)a) | (~first & (csimi_four_bits)b));
 }
+
+#define CSIMI_FOUR_MORE(a, b) csimi_four_pick((a) > (b), a, b)
+#define CSIMI_FOUR_LESS(a, b) csimi_four_pick((a) < (b), a, b)
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)(((x)[0] & 1) | ((x)[1] & 2) | ((x)[2] & 4) | ((x)[3] & 8)))
+#endif
 
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     csimi_four first = {0, 0, 0, 0}, end = {last, last, last, last};
@@ -359,13 +379,16 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
     for (k = 0; k < 3; ++k) {
         const csimi_four a = (csimi_four_at(four + r->in[k]) - r->from[k]) * r->inverse[k];
         const csimi_four b = (csimi_four_at(four + r->out[k]) - r->to[k]) * r->inverse[k];
-        first = csimi_four_pick(a > first, a, first);
-        end = csimi_four_pick(b < end, b, end);
+        first = CSIMI_FOUR_MORE(a, first);
+        end = CSIMI_FOUR_LESS(b, end);
     }
     met = first <= end * (1 + CSIMI_RAY_ROOM);
     CSIMI_MEMCPY(enter, &first, sizeof first);
-    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8));
+    return CSIMI_FOUR_SIGNS(met);
 }
+#undef CSIMI_FOUR_MORE
+#undef CSIMI_FOUR_LESS
+#undef CSIMI_FOUR_SIGNS
 #else
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     unsigned met = 0;
@@ -385,35 +408,51 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
 }
 #endif
 
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+/* Puts the children that a ray meets, as bits, on the stack, the farthest first; returns the nearest. */
+static int csimi_surface_ray_push(csimi_surface_ray *r, int child, unsigned met, const float *enter) {
+    const int from = r->top;
+    int c, at;
+    for (c = 0; met != 0; c++, met >>= 1) {
+        uint64_t waiting;
+        if (!(met & 1u)) continue;
+        CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
+        waiting = csimi_surface_wait(enter[c], child + c);
+        for (at = r->top++; at > from && r->stack[at - 1] < waiting; at--) r->stack[at] = r->stack[at - 1];
+        r->stack[at] = waiting;
+    }
+    return csimi_surface_waiting(r->stack[--r->top]);
+}
+
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r) {
     const csimi_surface_slab slab = r->slab;
     const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
-    if (r->next < r->end) return r->next++;
-    while (r->next >= r->end && r->top > 0) {
-        int node = r->stack[--r->top];
-        if (r->enter[r->top] > most) continue;
-        while (node > 0 && node < r->surface->leaves) {
+    const int leaves = r->surface->leaves;
+    const uint64_t last = csimi_surface_wait(most, 0);
+    while (r->top > 0) {
+        const uint64_t waiting = r->stack[--r->top];
+        int node = csimi_surface_waiting(waiting);
+        if (waiting > last) continue;
+        while (node > 0 && node < leaves) {
             float enter[4];
             const unsigned met = csimi_surface_slab_meets(&slab, box + 24 * (size_t)node, most, enter);
-            const int from = r->top;
-            int c, at;
-            for (c = 0; c < 4; c++) { /* the farther ones wait, the farthest at the bottom */
-                if (!(met >> c & 1u)) continue;
-                CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
-                for (at = r->top++; at > from && r->enter[at - 1] < enter[c]; at--) {
-                    r->enter[at] = r->enter[at - 1];
-                    r->stack[at] = r->stack[at - 1];
-                }
-                r->enter[at] = enter[c];
-                r->stack[at] = 4 * node + c;
-            }
-            node = r->top > from ? r->stack[--r->top] : 0;
+            node *= 4;
+            if (met == 0)
+                node = 0;
+            else if ((met & (met - 1)) == 0) /* most often one */
+                node += (int)((met >> 1) - (met >> 3));
+            else
+                node = csimi_surface_ray_push(r, node, met, enter);
         }
         if (node == 0) continue;
-        r->next = CSIMI_LEAF * (node - r->surface->leaves);
+        r->next = CSIMI_LEAF * (node - leaves);
         r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+        if (r->next < r->end) return true;
     }
-    return r->next < r->end ? r->next++ : -1;
+    return false;
+}
+
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+    return r->next < r->end || csimi_surface_ray_leaf(r) ? r->next++ : -1;
 }
 
 /* ---- queries */

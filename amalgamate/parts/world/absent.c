@@ -510,6 +510,7 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) { return -1; }
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {}
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) { return -1; }
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both) { return -1; }
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) { return csim_v3(0, 0, 1); }
 CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) { return 0; }
 CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}

@@ -258,7 +258,7 @@ static CSIMI_NOINLINE void csimi_ray_surface(csimi_search *q, int slot, bool one
         csimi_tell_entry(q, &h, 0, csimi_against_way(q->way), one);
     }
     csimi_surface_ray_along(&ray, &surface, q->origin, q->way, csim_v3(0, 0, 0), q->most);
-    while ((face = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((face = csimi_surface_ray_met(&ray, q->origin, q->way, sheet)) >= 0) {
         csim_real corner[9], t, weight[3];
         csim_vec3 x[3], n;
         csim_query_hit h;
