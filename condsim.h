@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: bcbd0c5fa98162e6
+   Hash of the parts: 920024483d07af56
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2333,6 +2333,7 @@ typedef struct csim_tree_def {
     csim_vec3 angular_velocity;      /* of a floating first link, rad/s, world axes */
     csim_motion motion;              /* CSIM_KINEMATIC: joints keep the rates they are given */
     bool no_self_contact;            /* links never touch each other; else all but neighbours do. default false */
+    bool reactions;                  /* steps tell what its joints carry: csim_tree_get_reaction. default false */
     csim_surface_def surface;        /* of all links */
     void *user_data;
     uint32_t guard;
@@ -2381,6 +2382,11 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
    null. */
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit);
+/* Mean force [N] and torque [N m] of the last step on a link through its joint, at the origin of the link, world axes:
+   what guides it, drive, limits and friction together; each may be null. Also CSIM_WRONG_KIND: a tree made without
+   csim_tree_def.reactions. */
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque);
 /* Link that carries a shape of csim_body_shape, whose geometry is then in the axes of that link. */
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
@@ -3642,6 +3648,7 @@ typedef struct csimi_tree {
     int first_number, number_count;
     csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
     csim_real gravity;                         /* share of gravity that pulls */
+    bool reactions;                            /* steps tell what its joints carry */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -3759,6 +3766,8 @@ typedef struct csimi_state {
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
+                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
@@ -3942,6 +3951,8 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 /* How far the ends of spring k are apart, m. */
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
+/* What it does to its first end in a step with the velocities v, N s. */
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
@@ -5787,6 +5798,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
     X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
     X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(tree_links, csim_real, state.link_push, 6, finite) X(tree_links, csim_real, link_reaction, 6, finite) \
     X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
     X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
     X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
@@ -5966,6 +5978,7 @@ typedef struct csimi_store {
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
+    csim_real *link_reaction; /* N, N m at its origin: what the joint of each gave it, of trees with reactions */
     csim_geometry *shape;
     csimi_skin *skin;
     csim_hull_data *hull;
@@ -6691,9 +6704,15 @@ CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena
 #ifndef CONDSIM_NO_JOINTS
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+/* N m s: the most that the couple of a contact does; above 0: it has a row, in the order of the contacts. */
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c);
 #else
 CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f,
+                                          const csimi_found_contact *c) {
+    return (void)w, (void)f, (void)c, CSIM_R(0);
+}
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
@@ -6739,7 +6758,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
-/* Before the state is the next one: what springs bore, and which let go. */
+/* Before the state is the next one: what joints of trees carried; what springs bore, and which let go. */
+CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
@@ -11292,6 +11312,19 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
     csimi_store3(d, e);
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
+}
+
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v) {
+    csimi_spring_view view;
+    csim_vec3 force;
+    csim_real K[9], rate[3] = {0, 0, 0}, held[3];
+    int p;
+    if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
+    view = csimi_spring_look(s, k);
+    csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
+    for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
+    csimi_mul3(K, rate, held);
+    return csim_sub(csim_scale(step->h, force), csimi_load3(held));
 }
 
 static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
@@ -35501,8 +35534,13 @@ CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 l
 
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
     const csimi_tree *tree = s->state.tree + s->state.tree_link[link].tree;
-    csim_real *out = s->state.coord_force + 3 * tree->first_block;
+    csim_real *out = s->state.coord_force + 3 * tree->first_block, *push = s->state.link_push + 6 * link;
+    const csim_vec3 arm = csim_sub(point, csimi_link_pose(&s->state, link).position);
     int i, k;
+    if (tree->reactions) {
+        csimi_store3(push, csim_add(csimi_load3(push), force));
+        csimi_store3(push + 3, csim_add(csimi_load3(push + 3), csim_add(torque, csim_cross(arm, force))));
+    }
     for (i = link; i >= 0; i = csimi_link_above(&s->state, i)) {
         const csimi_tree_link *at = s->state.tree_link + i;
         const csim_pose pose = csimi_link_pose(&s->state, i);
@@ -35682,6 +35720,18 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
     impulse = w->store.link_impulse + CSIMI_TREE_JOINT_ROWS * (tree->first_link + link);
     if (limit) *limit = w->last_h > 0 ? (impulse[0] - impulse[1]) / (csim_real)w->last_h : 0;
     if (drive) *drive = w->last_h > 0 ? impulse[3] / (csim_real)w->last_h : 0;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque) {
+    const csim_real *reaction;
+    CSIMI_READ_TREE(w, id, link, w);
+    (void)s;
+    if (!tree->reactions) return CSIM_WRONG_KIND;
+    reaction = w->store.link_reaction + 6 * (tree->first_link + link);
+    if (force) *force = csimi_load3(reaction);
+    if (torque) *torque = csimi_load3(reaction + 3);
     return CSIM_OK;
 }
 
@@ -37453,6 +37503,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, gravity, REALS, 0),
+        CSIMI_PART(csimi_tree, reactions, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -41456,14 +41507,17 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
 }
 
-CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
+    const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+    return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *c = f->found + i;
-        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
-        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
-        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+        const csim_real bound = csimi_rolling_bound(w, f, f->found + i);
+        if (bound > 0) csimi_rolling_row(w, f, f->found + i, bound);
     }
 }
 #endif
@@ -42546,6 +42600,184 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 }
 #endif
 /* ==== end step/tree_rows.c */
+
+/* ==== begin step/reactions.c ==================================================================================== */
+#if !defined(CONDSIM_NO_TREE)
+/* step/reactions: what the joints of trees carry. Newton's laws for all that hangs on a joint: the accelerations of the
+   step and the weight ask for a force (Newton-Euler, csimi_tree_study); what contacts, links of the world, pushes and
+   damping do not give comes through the joint. */
+
+/* An impulse at a point, and a couple, on what a place is on. */
+static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csim_vec3 impulse, csim_vec3 point,
+                        csim_vec3 couple) {
+    const csimi_state *s = &w->store.state;
+    csim_real *out = w->store.link_reaction + 6 * (size_t)p->item;
+    csim_vec3 arm;
+    if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
+    arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
+    csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
+    csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));
+}
+
+/* Row i of the frame in world axes. */
+static csim_vec3 csimi_row_impulse(const csimi_step_frame *f, int i) {
+    csim_real world[3] = {0, 0, 0};
+    if (i >= 0) csimi_addmulT3(f->contacts[i].R, f->lambda + 3 * (size_t)i, world);
+    return csimi_load3(world);
+}
+
+static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
+    const csim_vec3 none = csim_v3(0, 0, 0);
+    int i, rolling = f->found_count;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *found = f->found + i;
+        const bool kept = csimi_keeps(w) && f->kept[i].kept.pair;
+        const csim_vec3 impulse = csimi_row_impulse(f, i);
+        const csim_real bound = csimi_rolling_bound(w, f, found);
+        csimi_react(w, &found->a, 1, impulse, found->meet, none);
+        csimi_react(w, &found->b, -1, impulse, kept ? f->kept[i].meet_b : found->meet, none);
+        if (bound > 0) {
+            const csim_vec3 couple = csim_scale(bound / f->contacts[rolling].hi[0], csimi_row_impulse(f, rolling));
+            csimi_react(w, &found->a, 1, none, found->meet, couple);
+            csimi_react(w, &found->b, -1, none, found->meet, couple);
+            rolling++;
+        }
+    }
+}
+
+#ifndef CONDSIM_NO_JOINTS
+/* A gear on the coordinate of a hinge or slider. */
+static void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
+    const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
+    const csim_vec3 along = csim_scale(impulse, csim_rotate(p.base, csim_v3(1, 0, 0))), none = csim_v3(0, 0, 0);
+    const bool turn = j->kind == CSIM_JOINT_HINGE;
+    int end;
+    for (end = 0; end < 2; end++)
+        csimi_react(w, j->end + end, end ? -1 : 1, turn ? none : along, p.a, turn ? along : none);
+}
+
+/* Push and couple of all rows of a joint. */
+static void csimi_joint_pull(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, csim_vec3 *push,
+                             csim_vec3 *couple) {
+    const csimi_axes *ax = j->axes >= 0 ? w->store.axes + j->axes : NULL;
+    const csim_vec3 limit = csimi_row_impulse(f, j->row[CSIMI_ROW_LIMIT]);
+    int line, k;
+    *push = csimi_row_impulse(f, j->row[CSIMI_ROW_POINT]);
+    *couple = csimi_row_impulse(f, j->row[CSIMI_ROW_TURN]);
+    if (j->kind == CSIM_JOINT_HINGE)
+        *couple = csim_add(*couple, limit);
+    else
+        *push = csim_add(*push, limit);
+    for (line = 0; line < CSIMI_AXES_LINES && ax; line++) {
+        const csim_real *lambda = f->lambda + 3 * (size_t)(ax->row[line] < 0 ? 0 : ax->row[line]);
+        if (line % 2 == 0) *push = csim_add(*push, csimi_row_impulse(f, ax->row[line]));
+        for (k = 0; k < 3 && line % 2 && ax->row[line] >= 0; k++) {
+            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
+            *couple = csim_madd(*couple, lambda[k], csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
+        }
+    }
+    *couple = csim_scale(j->scale, *couple);
+}
+
+static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
+    csimi_joint_pose p;
+    csim_vec3 push, couple;
+    bool apart;
+    int k;
+    if (j->kind == CSIM_JOINT_GEAR) {
+        const csim_real impulse = j->row[CSIMI_ROW_POINT] < 0 ? 0 : j->scale * f->lambda[3 * j->row[CSIMI_ROW_POINT]];
+        for (k = 0; k < 2; k++)
+            if (csimi_geared(w, j, k)) csimi_react_geared(w, csimi_geared(w, j, k), k ? -j->ratio * impulse : impulse);
+        return;
+    }
+    p = csimi_joint_at(&w->store.state, j);
+    apart = j->axes >= 0 ? csimi_axes_points(j, w->store.axes + j->axes) : j->kind != CSIM_JOINT_SLIDER;
+    csimi_joint_pull(w, f, j, &push, &couple);
+    csimi_react(w, j->end, 1, push, p.a, couple);
+    csimi_react(w, j->end + 1, -1, push, apart ? p.b : p.a, couple);
+}
+#endif
+
+/* What links of the world and pushes give; contacts have been counted. */
+static void csimi_react_links(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
+    const csimi_store *s = &w->store;
+    int i;
+#ifndef CONDSIM_NO_SPRINGS
+    for (i = 0; i < s->count.springs; i++) {
+        const csimi_place *end = s->state.spring + 2 * i;
+        const csim_vec3 pull = csimi_spring_impulse(&s->state, step, i, f->v), none = csim_v3(0, 0, 0);
+        csimi_react(w, end, 1, pull, csimi_place_point(&s->state, end), none);
+        csimi_react(w, end + 1, -1, pull, csimi_place_point(&s->state, end + 1), none);
+    }
+#endif
+#ifndef CONDSIM_NO_JOINTS
+    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
+#endif
+    for (i = 0; i < s->count.tree_links; i++) {
+        csim_real *push = s->state.link_push + 6 * i;
+        const csimi_place p = csimi_place_link(&s->state, i, csimi_link_pose(&s->state, i).position);
+        csimi_react(w, &p, f->h, csimi_load3(push), csimi_link_pose(&s->state, i).position, csimi_load3(push + 3));
+        CSIMI_MEMSET(push, 0, 6 * sizeof *push);
+    }
+    (void)f, (void)step;
+}
+
+/* link_reaction holds the impulses on each link, about the origin of the tree, and becomes what its joint carries. */
+static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
+    csimi_state *s = &w->store.state;
+    const csimi_tree *tree = s->tree + t;
+    const size_t at = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+    csim_real *acceleration = f->v_end + at;
+    int i, k;
+    for (i = tree->first_link + tree->link_count - 1; i > tree->first_link; i--)
+        for (k = 0; k < 6; k++)
+            w->store.link_reaction[6 * (tree->first_link + s->tree_link[i].parent) + k] +=
+                w->store.link_reaction[6 * i + k];
+    if (tree->mass_damping > 0) {
+        csimi_tree_study(s, t, f->v + at, NULL, tree->gravity);
+        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+            csim_real *out = w->store.link_reaction + 6 * i;
+            const csim_real lost = -f->h * tree->mass_damping;
+            csimi_store3(out, csim_madd(csimi_load3(out), lost, s->link_work[i].H.v));
+            csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), lost, s->link_work[i].H.w));
+        }
+    }
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const size_t c = at + (size_t)(s->tree_link[i].coord + k);
+            acceleration[s->tree_link[i].dof + k] = (f->v[c] - f->vk[c]) / (f->theta * f->h);
+        }
+    csimi_tree_study(s, t, f->vk + at, acceleration, tree->gravity);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        csim_real *out = w->store.link_reaction + 6 * i;
+        const csimi_link_work *work = s->link_work + i;
+        const csim_vec3 force = csim_madd(work->F.v, -1 / f->h, csimi_load3(out));
+        const csim_vec3 moment = csim_madd(work->F.w, -1 / f->h, csimi_load3(out + 3));
+        csimi_store3(out, force);
+        csimi_store3(out + 3, csim_sub(moment, csim_cross(work->r, force)));
+    }
+}
+
+CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_store *s = &w->store;
+    bool any = false;
+    int t;
+    for (t = 0; t < s->count.trees; t++) any = any || s->state.tree[t].reactions;
+    if (!any) return;
+    CSIMI_MEMSET(s->link_reaction, 0, 6 * sizeof(csim_real) * (size_t)s->count.tree_links);
+    csimi_react_contacts(w, f);
+    csimi_react_links(w, f, step);
+    for (t = 0; t < s->count.trees; t++) {
+        const csimi_tree *tree = s->state.tree + t;
+        if (tree->reactions && tree->mode == CSIMI_FREE)
+            csimi_react_tree(w, f, t);
+        else
+            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
+                         6 * sizeof(csim_real) * (size_t)tree->link_count);
+    }
+}
+#endif
+/* ==== end step/reactions.c */
 
 /* ==== begin step/rows.c ========================================================================================= */
 /* step/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
@@ -46058,6 +46290,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_trees_react(w, f, step);
     csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
@@ -48902,6 +49135,8 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     CSIMI_MEMSET(q, 0, 7 * sizeof *q);
     CSIMI_MEMSET(target, 0, 4 * sizeof *target);
     CSIMI_MEMSET(s->link_impulse + CSIMI_TREE_JOINT_ROWS * link, 0, CSIMI_TREE_JOINT_ROWS * sizeof *q);
+    CSIMI_MEMSET(s->link_reaction + 6 * link, 0, 6 * sizeof *q);
+    CSIMI_MEMSET(s->state.link_push + 6 * link, 0, 6 * sizeof *q);
     q[3] = 1;
     q[0] = out->dofs == 1 ? d->position : 0;
     if (d->joint == CSIM_TREE_FLOATING) {
@@ -49016,6 +49251,7 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->mode = csimi_mode_of(def->motion);
     tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
+    tree->reactions = def->reactions;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
     for (i = 0; i < tree->modes; i += 3) {
@@ -51776,6 +52012,7 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
+CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -51844,6 +52081,10 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id,
 }
 CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque) {
+    return CSIMI_ABSENT(NULL, "csim_tree_get_reaction", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
