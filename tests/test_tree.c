@@ -1270,6 +1270,217 @@ TEST(a_joint_at_its_end_is_certified_in_free_fall) {
 }
 
 /* An impulse at a point of a link: M change = J' impulse for every link of trees of every joint. */
+/* ---- what joints carry */
+
+static csim_vec3 knee; /* the axis of link 4, link axes */
+
+/* A floating root with two arms of two links each, of which spheres touch the ground, and joints of every kind. */
+static csim_body_id legged(csim_world *w, csim_vec3 at) {
+    static const csim_tree_joint kind[6] = {CSIM_TREE_FLOATING, CSIM_TREE_REVOLUTE, CSIM_TREE_PRISMATIC,
+                                            CSIM_TREE_BALL,     CSIM_TREE_REVOLUTE, CSIM_TREE_FIXED};
+    static const int parent[6] = {-1, 0, 1, 0, 3, 4};
+    csim_tree_link_def link[6];
+    csim_tree_def d = csim_default_tree_def();
+    csim_shape ball = csim_sphere(CSIM_R(0.1));
+    csim_body_id id = {0, 0, 0};
+    int i;
+    ball.local.position = csim_v3(CSIM_R(0.02), 0, CSIM_R(-0.1));
+    for (i = 0; i < 6; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = parent[i];
+        link[i].joint = kind[i];
+        link[i].axis = csim_normalize(vector(1));
+        if (i == 4) knee = link[i].axis;
+        link[i].frame.position = i ? csim_v3(i < 3 ? CSIM_R(0.3) : CSIM_R(-0.3), CSIM_R(0.1), CSIM_R(-0.05)) : vector(0);
+        link[i].mass = (csim_real)(1 + 0.5 * i);
+        link[i].inertia = some_inertia(0.05);
+        link[i].centre = vector(0.1);
+        link[i].damping = CSIM_R(0.1) * (csim_real)(i > 0);
+        link[i].shapes = i == 2 || i == 5 ? &ball : NULL;
+        link[i].shape_count = i == 2 || i == 5;
+        if (i == 1 || i == 2) link[i].lower = CSIM_R(-0.2), link[i].upper = CSIM_R(0.2), link[i].friction = CSIM_R(0.3);
+        if (i == 4) link[i].stiffness = 40, link[i].rate_gain = 2, link[i].effort = 3;
+    }
+    d.links = link;
+    d.link_count = 6;
+    d.pose.position = at;
+    d.pose.rotation = turn();
+    d.velocity = vector(0.5);
+    d.angular_velocity = vector(0.5);
+    d.reactions = true;
+    d.surface.rolling_resistance = CSIM_R(0.02);
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* Nothing holds a root that floats: what its "joint" gives it is 0, to the solver, whatever pushes, touches and holds
+   on to any link; and along its axis a joint gives what damping, drive, limit and friction do. */
+TEST(reactions_balance) {
+    const double h = 2e-3;
+    double off[2] = {0, 0}, along = 0, largest = 0;
+    int run, step, k;
+    for (run = 0; run < 12; run++) {
+        csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-9.81)), run % 3 == 2 ? CSIM_MIDPOINT : CSIM_BACKWARD_EULER);
+        csim_spring_def s = csim_default_spring_def();
+        csim_joint_def j = csim_default_joint_def();
+        csim_rigid_def r = csim_default_rigid_def();
+        csim_body_id ground, id, other, crate;
+        csim_link_id made;
+        csim_pose pose;
+        csim_vec3 axis;
+        csim_solver_params params = csim_default_solver_params();
+        double *worst = off + (run % 3 == 2 || run % 4 == 2); /* joints with rows of the middle of the step */
+        CASE("run %d", run);
+        params.tolerance = (csim_real)TOL(1e-11, 1e-5);
+        params.max_iterations = 20000;
+        STATUS(csim_world_set_solver(w, &params), CSIM_OK);
+        STATUS(csim_create_ground(w, csim_v3(0, 0, CSIM_R(-0.35)), csim_v3(0, 0, 1), CSIM_R(0.6), &ground), CSIM_OK);
+        id = legged(w, csim_v3(0, 0, 0));
+        axis = knee;
+        other = legged(w, csim_v3(0, 0, CSIM_R(0.4)));
+        if (run % 2) {
+            STATUS(csim_body_set_damping(w, id, CSIM_R(0.7), 0), CSIM_OK);
+            STATUS(csim_body_set_gravity_scale(w, id, CSIM_R(0.6)), CSIM_OK);
+        }
+        r.mass = 2;
+        r.inertia = some_inertia(0.1);
+        r.pose.position = csim_v3(CSIM_R(0.5), 0, 0);
+        STATUS(csim_create_rigid(w, &r, &crate), CSIM_OK);
+        s.a.body = id, s.a.node = 5, s.b.body = other, s.b.node = 1;
+        s.a.point = csim_v3(CSIM_R(-0.5), 0, 0), s.b.point = csim_v3(CSIM_R(0.3), CSIM_R(0.2), CSIM_R(0.4));
+        s.stiffness = 200, s.damping = 3;
+        STATUS(csim_create_spring(w, &s, &made), CSIM_OK);
+        j.kind = run % 4 == 0 ? CSIM_JOINT_HINGE : run % 4 == 1 ? CSIM_JOINT_SLIDER : run % 4 == 2 ? CSIM_JOINT_SIX : CSIM_JOINT_WHEEL;
+        j.a.body = id, j.a.node = 2, j.b.body = crate;
+        j.a.point = j.b.point = csim_v3(CSIM_R(0.4), CSIM_R(0.1), 0);
+        j.axis = vector(1);
+        if (j.kind == CSIM_JOINT_HINGE) j.limited = true, j.lower = CSIM_R(-0.01), j.upper = CSIM_R(0.01);
+        if (j.kind == CSIM_JOINT_SIX) {
+            for (k = 1; k < 6; k++) j.axes[k].spring.stiffness = 50, j.axes[k].spring.damping = 1;
+            j.cone[0] = j.cone[1] = CSIM_R(0.05);
+            j.axes[CSIM_AXIS_X].hold = CSIM_HOLD_LOCKED;
+        }
+        STATUS(csim_create_joint(w, &j, &made), CSIM_OK);
+        j = csim_default_joint_def();
+        j.kind = CSIM_JOINT_GEAR;
+        j.a.body = id, j.a.node = 4, j.b.body = other, j.b.node = 2, j.ratio = CSIM_R(0.7);
+        if (run % 3 == 0) STATUS(csim_create_joint(w, &j, &made), CSIM_OK);
+        for (step = 0; step < 150; step++) {
+            csim_real rate[2][12], drive, limit;
+            csim_vec3 force, torque, at;
+            int place;
+            for (k = 0; k < 6; k++) {
+                csim_tree_link_pose(w, id, k, &pose);
+                at = csim_add(pose.position, vector(0.2));
+                STATUS(csim_tree_add_link_force(w, id, k, at, vector(5), vector(1)), CSIM_OK);
+            }
+            STATUS(csim_body_add_force_at(w, id, vector(5), vector(0.3)), CSIM_OK);
+            STATUS(csim_tree_get_state(w, id, NULL, rate[0]), CSIM_OK);
+            csim_tree_link_pose(w, id, 4, &pose); /* the axis where the step begins */
+            STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
+            if (csim_world_stats(w).stopped > 0) continue;
+            STATUS(csim_tree_get_state(w, id, NULL, rate[1]), CSIM_OK);
+            STATUS(csim_tree_get_reaction(w, id, 0, &force, &torque), CSIM_OK);
+            *worst = fmax(*worst, fmax((double)csim_length(force), (double)csim_length(torque)));
+            STATUS(csim_tree_get_reaction(w, id, 4, &force, &torque), CSIM_OK);
+            largest = fmax(largest, (double)csim_length(force));
+            STATUS(csim_tree_get_effort(w, id, 4, &drive, &limit), CSIM_OK);
+            STATUS(csim_tree_link_place(w, id, 4, NULL, &place, NULL), CSIM_OK);
+            if (run % 3) /* where a gear gives nothing; of midpoint worlds rates are those of the middle */
+                along = fmax(along, fabs((double)csim_dot(torque, csim_rotate(pose.rotation, axis)) - (double)drive +
+                                         0.1 * (double)(run % 3 == 2 ? (rate[0][place] + rate[1][place]) / 2
+                                                                     : rate[1][place])));
+        }
+        csim_destroy_world(w);
+    }
+    printf("    of up to %.3g N: off by %.2g, rows of the middle by %.2g, along an axis by %.2g\n", largest, off[0], off[1],
+           along);
+    FIGURE("reaction_off", off[0]);
+    CHECK(off[0] < TOL(1e-6, 2)); /* float: its rounding, of up to 5000 N */
+    CHECK(off[1] < 2);            /* to first order in h */
+    CHECK(along < TOL(1e-6, 0.5));
+}
+
+/* A beam of two links fixed to the world, by statics; and two links fixed to each other that fly and spin, against two
+   rigid bodies welded there. */
+TEST(reactions_of_fixed_links) {
+    csim_tree_link_def link[3];
+    csim_tree_def d = csim_default_tree_def();
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_joint_def j = csim_default_joint_def();
+    csim_joint_state weld;
+    csim_world *w = make_world(csim_v3(0, 0, -10), CSIM_BACKWARD_EULER);
+    csim_vec3 force, torque;
+    csim_body_id id, body[2];
+    csim_link_id made;
+    const double h = TOL(1e-4, 5e-3); /* float: the weld's rows round positions of 1 m over h^2 */
+    double scale;
+    int i;
+    for (i = 0; i < 3; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = CSIM_TREE_FIXED;
+        link[i].mass = (csim_real)(4 - i);
+        link[i].centre = csim_v3(CSIM_R(0.25) * (csim_real)(3 - i), 0, 0);
+        link[i].frame.position = csim_v3(i == 2, 0, 0);
+    }
+    d.links = link;
+    d.link_count = 3;
+    d.reactions = true;
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    STATUS(csim_tree_add_link_force(w, id, 2, csim_v3(2, 0, 0), csim_v3(0, 5, 0), csim_v3(1, 0, 0)), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_tree_get_reaction(w, id, 1, &force, &torque), CSIM_OK);
+    NEAR(force.x, 0, TOL(1e-12, 1e-5)); /* rounding */
+    NEAR(force.y, -5, TOL(1e-12, 1e-5));
+    NEAR(force.z, 50, TOL(1e-12, 1e-4));
+    NEAR(torque.x, -1, TOL(1e-12, 1e-5));
+    NEAR(torque.y, -(3 * 0.5 + 2 * 1.25) * 10, TOL(1e-12, 1e-4));
+    NEAR(torque.z, -10, TOL(1e-12, 1e-5));
+    STATUS(csim_tree_get_reaction(w, id, 2, NULL, &torque), CSIM_OK);
+    NEAR(torque.y, -2 * 0.25 * 10, TOL(1e-12, 1e-5));
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK); /* the push was for one step */
+    STATUS(csim_tree_get_reaction(w, id, 2, &force, NULL), CSIM_OK);
+    NEAR(force.y, 0, TOL(1e-12, 1e-5));
+    STATUS(csim_destroy_body(w, id), CSIM_OK);
+
+    link[0].joint = CSIM_TREE_FLOATING;
+    for (i = 0; i < 2; i++) {
+        link[i].inertia = r.inertia = some_inertia(0.3);
+        link[i].frame.position = csim_v3(i, 0, 0);
+        r.mass = link[i].mass;
+        r.centre = link[i].centre;
+        r.pose.position = csim_v3((csim_real)i, 0, 0);
+        r.angular_velocity = csim_v3(1, -2, 3);
+        r.velocity = csim_cross(r.angular_velocity, csim_add(r.pose.position, r.centre));
+        STATUS(csim_create_rigid(w, &r, body + i), CSIM_OK);
+    }
+    d.link_count = 2;
+    d.angular_velocity = csim_v3(1, -2, 3);
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    j.kind = CSIM_JOINT_WELD;
+    j.a.body = body[1];
+    j.b.body = body[0];
+    j.a.point = j.b.point = csim_v3(1, 0, 0);
+    STATUS(csim_create_joint(w, &j, &made), CSIM_OK);
+    for (i = 1; i < TOL(3000, 100); i++) {
+        STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
+        if (i % 20) continue;
+        STATUS(csim_tree_get_reaction(w, id, 1, &force, &torque), CSIM_OK);
+        STATUS(csim_joint_get(w, made, &weld), CSIM_OK);
+        scale = 1 + (double)csim_length(weld.force); /* of first order in h */
+        CHECK(scale > 5);
+        NEAR((double)csim_length(csim_sub(force, weld.force)) / scale, 0, TOL(2e-3, 0.2));
+        NEAR((double)csim_length(csim_sub(torque, weld.torque)) / scale, 0, TOL(2e-3, 0.2));
+    }
+    EQUAL(csim_tree_get_reaction(w, id, 2, &force, NULL), CSIM_OUT_OF_RANGE);
+    EQUAL(csim_tree_get_reaction(w, body[0], 0, &force, NULL), CSIM_WRONG_KIND);
+    d.reactions = false;
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    EQUAL(csim_tree_get_reaction(w, id, 1, &force, NULL), CSIM_WRONG_KIND);
+    csim_destroy_world(w);
+}
+
 TEST(an_impulse_at_a_link_changes_all_rates) {
     int root, k, i, j;
     for (root = 0; root < (int)(sizeof roots / sizeof roots[0]); root++) {

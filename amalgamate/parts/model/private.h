@@ -70,6 +70,7 @@ typedef struct csimi_tree {
     int first_number, number_count;
     csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
     csim_real gravity;                         /* share of gravity that pulls */
+    bool reactions;                            /* steps tell what its joints carry */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -187,6 +188,8 @@ typedef struct csimi_state {
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
+                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
@@ -370,6 +373,8 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 /* How far the ends of spring k are apart, m. */
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
+/* What it does to its first end in a step with the velocities v, N s. */
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);

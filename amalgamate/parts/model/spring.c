@@ -59,6 +59,19 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
 }
 
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v) {
+    csimi_spring_view view;
+    csim_vec3 force;
+    csim_real K[9], rate[3] = {0, 0, 0}, held[3];
+    int p;
+    if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
+    view = csimi_spring_look(s, k);
+    csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
+    for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
+    csimi_mul3(K, rate, held);
+    return csim_sub(csim_scale(step->h, force), csimi_load3(held));
+}
+
 static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
                                      const csim_block_matrix *A) {
     const int at = view->count <= CSIMI_SPRING_SIDE ? slot[CSIMI_SPRING_SIDE * p + q]

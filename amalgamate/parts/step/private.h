@@ -329,9 +329,15 @@ CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena
 #ifndef CONDSIM_NO_JOINTS
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+/* N m s: the most that the couple of a contact does; above 0: it has a row, in the order of the contacts. */
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c);
 #else
 CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f,
+                                          const csimi_found_contact *c) {
+    return (void)w, (void)f, (void)c, CSIM_R(0);
+}
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
@@ -377,7 +383,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
-/* Before the state is the next one: what springs bore, and which let go. */
+/* Before the state is the next one: what joints of trees carried; what springs bore, and which let go. */
+CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */

@@ -96,13 +96,16 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
 }
 
-CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
+    const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+    return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *c = f->found + i;
-        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
-        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
-        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+        const csim_real bound = csimi_rolling_bound(w, f, f->found + i);
+        if (bound > 0) csimi_rolling_row(w, f, f->found + i, bound);
     }
 }

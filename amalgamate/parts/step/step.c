@@ -152,6 +152,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_trees_react(w, f, step);
     csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];

@@ -380,6 +380,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, gravity, REALS, 0),
+        CSIMI_PART(csimi_tree, reactions, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }

@@ -213,6 +213,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
     X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
     X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(tree_links, csim_real, state.link_push, 6, finite) X(tree_links, csim_real, link_reaction, 6, finite) \
     X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
     X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
     X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
@@ -392,6 +393,7 @@ typedef struct csimi_store {
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
+    csim_real *link_reaction; /* N, N m at its origin: what the joint of each gave it, of trees with reactions */
     csim_geometry *shape;
     csimi_skin *skin;
     csim_hull_data *hull;

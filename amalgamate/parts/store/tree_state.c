@@ -61,8 +61,13 @@ CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 l
 
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
     const csimi_tree *tree = s->state.tree + s->state.tree_link[link].tree;
-    csim_real *out = s->state.coord_force + 3 * tree->first_block;
+    csim_real *out = s->state.coord_force + 3 * tree->first_block, *push = s->state.link_push + 6 * link;
+    const csim_vec3 arm = csim_sub(point, csimi_link_pose(&s->state, link).position);
     int i, k;
+    if (tree->reactions) {
+        csimi_store3(push, csim_add(csimi_load3(push), force));
+        csimi_store3(push + 3, csim_add(csimi_load3(push + 3), csim_add(torque, csim_cross(arm, force))));
+    }
     for (i = link; i >= 0; i = csimi_link_above(&s->state, i)) {
         const csimi_tree_link *at = s->state.tree_link + i;
         const csim_pose pose = csimi_link_pose(&s->state, i);
@@ -242,6 +247,18 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
     impulse = w->store.link_impulse + CSIMI_TREE_JOINT_ROWS * (tree->first_link + link);
     if (limit) *limit = w->last_h > 0 ? (impulse[0] - impulse[1]) / (csim_real)w->last_h : 0;
     if (drive) *drive = w->last_h > 0 ? impulse[3] / (csim_real)w->last_h : 0;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque) {
+    const csim_real *reaction;
+    CSIMI_READ_TREE(w, id, link, w);
+    (void)s;
+    if (!tree->reactions) return CSIM_WRONG_KIND;
+    reaction = w->store.link_reaction + 6 * (tree->first_link + link);
+    if (force) *force = csimi_load3(reaction);
+    if (torque) *torque = csimi_load3(reaction + 3);
     return CSIM_OK;
 }
 

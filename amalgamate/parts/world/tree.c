@@ -227,6 +227,8 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     CSIMI_MEMSET(q, 0, 7 * sizeof *q);
     CSIMI_MEMSET(target, 0, 4 * sizeof *target);
     CSIMI_MEMSET(s->link_impulse + CSIMI_TREE_JOINT_ROWS * link, 0, CSIMI_TREE_JOINT_ROWS * sizeof *q);
+    CSIMI_MEMSET(s->link_reaction + 6 * link, 0, 6 * sizeof *q);
+    CSIMI_MEMSET(s->state.link_push + 6 * link, 0, 6 * sizeof *q);
     q[3] = 1;
     q[0] = out->dofs == 1 ? d->position : 0;
     if (d->joint == CSIM_TREE_FLOATING) {
@@ -341,6 +343,7 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->mode = csimi_mode_of(def->motion);
     tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
+    tree->reactions = def->reactions;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
     for (i = 0; i < tree->modes; i += 3) {

@@ -58,6 +58,7 @@ typedef struct csim_tree_def {
     csim_vec3 angular_velocity;      /* of a floating first link, rad/s, world axes */
     csim_motion motion;              /* CSIM_KINEMATIC: joints keep the rates they are given */
     bool no_self_contact;            /* links never touch each other; else all but neighbours do. default false */
+    bool reactions;                  /* steps tell what its joints carry: csim_tree_get_reaction. default false */
     csim_surface_def surface;        /* of all links */
     void *user_data;
     uint32_t guard;
@@ -106,6 +107,11 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
    null. */
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit);
+/* Mean force [N] and torque [N m] of the last step on a link through its joint, at the origin of the link, world axes:
+   what guides it, drive, limits and friction together; each may be null. Also CSIM_WRONG_KIND: a tree made without
+   csim_tree_def.reactions. */
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque);
 /* Link that carries a shape of csim_body_shape, whose geometry is then in the axes of that link. */
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
