@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b3066697320750d2
+   Hash of the parts: 07453fc6791c4261
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3369,14 +3369,19 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+CSIM_INLINE csimi_bits csimi_bits_of(const csim_real *x) {
+    csimi_bits bits;
+    CSIMI_MEMCPY(&bits, x, sizeof bits);
+    return bits;
+}
 /* Whether M is the identity, as most terms of problems are: a point moves with its own block. By its bits, without a
    branch for each; a zero with a sign is taken for something else. */
 CSIM_INLINE bool csimi_is_identity(const csim_real *M) {
     static const csim_real one = 1;
-    csimi_bits b[9], i;
-    CSIMI_MEMCPY(b, M, sizeof b);
-    CSIMI_MEMCPY(&i, &one, sizeof i);
-    return ((b[0] ^ i) | (b[4] ^ i) | (b[8] ^ i) | b[1] | b[2] | b[3] | b[5] | b[6] | b[7]) == 0;
+    const csimi_bits i = csimi_bits_of(&one);
+    if (csimi_bits_of(M) != i) return false; /* most that are not one differ here: arms have a zero */
+    return ((csimi_bits_of(M + 4) ^ i) | (csimi_bits_of(M + 8) ^ i) | csimi_bits_of(M + 1) | csimi_bits_of(M + 2) |
+            csimi_bits_of(M + 3) | csimi_bits_of(M + 5) | csimi_bits_of(M + 6) | csimi_bits_of(M + 7)) == 0;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
 CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
@@ -6391,9 +6396,14 @@ typedef struct csimi_passing {
     bool strays;   /* they came farther */
 } csimi_passing;
 
+/* Positions and rotations of csimi_state. */
+typedef struct csimi_drift {
+    csim_real *x, *com, *rotation, *frame;
+} csimi_drift;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
-    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csimi_drift drift;          /* two-step worlds: where bodies are after half a step */
     csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -6743,7 +6753,8 @@ CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real
 CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
     return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
 }
-/* Two-step: exchanges the positions of the world with those of frame->drift. */
+/* Two-step: frame->drift by half a step; exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_go_ahead(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
@@ -7179,7 +7190,9 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+    size_t end;
+    if (count == 0) return arena->overflow || !arena->base ? NULL : arena->base + start; /* of what is not there */
+    end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
     /* a product of two halves of a word is below `most`: no division for what is not huge */
     if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
         end = SIZE_MAX;
@@ -9147,6 +9160,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csim_real *b = system->b + 3 * (size_t)block, I[9], L[3], mass = s->rigid_mass[k];
         const csim_real *vk = system->vk + 3 * (size_t)block, *wrench = s->wrench + 6 * (size_t)k;
         const csim_real *damping = s->rigid_damping + 2 * (size_t)k;
+        if (s->rigid_mode[k] != CSIMI_FREE) continue; /* rows that nobody solves */
         csimi_rigid_inertia_world(s, k, I);
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
@@ -9737,9 +9751,13 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
     csimi_place p;
-    CSIMI_MEMSET(&p, 0, sizeof p);
+    int k;
     p.kind = kind;
     p.item = -1;
+    for (k = 0; k < 4; k++) {
+        p.node[k] = 0;
+        p.local[k] = 0;
+    }
     return p;
 }
 
@@ -21281,9 +21299,8 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
-    int k;
-    for (k = 0; k < 2; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)n);
+    CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)contact_count);
     return arena.high;
 }
 
@@ -21429,14 +21446,15 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
+    kept.speed = kept.missed + problem->contact_count;
+    kept.work = kept.speed + problem->contact_count;
+    kept.rounded = kept.work + problem->contact_count;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;
@@ -40941,11 +40959,24 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
     return side;
 }
 
+/* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
+static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    const csim_real *v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
+    int k;
+    if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
+    for (k = 0; k < 6; k++)
+        if (v[k] < 0 || v[k] > 0) return false;
+    return true;
+}
+
 /* The terms of a place. */
 static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
                                csim_real *mass, csim_real *moved) {
     csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    int block[CSIMI_PLACE_TERMS], n;
+    *mass = 0;
+    if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
+    n = csimi_place_terms(s, p, point, block, J);
     *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return csimi_terms_side(f, n, block, J, moved);
 }
@@ -42401,8 +42432,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     approach = u[0];
     csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
-    free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+    free_end = approach;
+    if (w->def.integrator != CSIM_BACKWARD_EULER) /* which asks for the start of the step alone */
+        free_end += f->h * csim_dot(found->normal,
+                                    csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
@@ -42860,8 +42893,9 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
 }
 
 static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    const csim_contact c = *a;
+    csim_contact c;
     if (a == b) return;
+    c = *a;
     *a = *b;
     *b = c;
 }
@@ -43305,16 +43339,27 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 
    Half-step (4.50)-(4.54): the midpoint rule with forces at q_k + h/2 v as they are there, not linearised about q_k. */
 
+CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_state there;
+    CSIMI_MEMSET(&there, 0, sizeof there);
+    there.x = f->drift.x;
+    there.com = f->drift.com;
+    there.rotation = f->drift.rotation;
+    there.frame = f->drift.frame;
+    csimi_advance(w, step, step->h / 2, f->vk, &there);
+}
+
 CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
-    csimi_state *s = &w->store.state, *d = &f->drift, t = *s;
-    s->x = d->x;
-    s->com = d->com;
-    s->rotation = d->rotation;
-    s->frame = d->frame;
-    d->x = t.x;
-    d->com = t.com;
-    d->rotation = t.rotation;
-    d->frame = t.frame;
+    csimi_state *s = &w->store.state;
+    const csimi_drift d = f->drift;
+    f->drift.x = s->x;
+    f->drift.com = s->com;
+    f->drift.rotation = s->rotation;
+    f->drift.frame = s->frame;
+    s->x = d.x;
+    s->com = d.com;
+    s->rotation = d.rotation;
+    s->frame = d.frame;
 }
 
 /* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that
@@ -46044,7 +46089,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
     if (ahead) {
-        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_go_ahead(w, f, &step);
         csimi_exchange(w, f);
     }
     status = csimi_compute_step(w, f, &step, arena);

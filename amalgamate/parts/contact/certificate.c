@@ -401,9 +401,8 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
-    int k;
-    for (k = 0; k < 2; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)n);
+    CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)contact_count);
     return arena.high;
 }
 
@@ -549,14 +548,15 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
+    kept.speed = kept.missed + problem->contact_count;
+    kept.work = kept.speed + problem->contact_count;
+    kept.rounded = kept.work + problem->contact_count;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;

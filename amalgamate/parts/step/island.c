@@ -234,8 +234,9 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
 }
 
 static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    const csim_contact c = *a;
+    csim_contact c;
     if (a == b) return;
+    c = *a;
     *a = *b;
     *b = c;
 }

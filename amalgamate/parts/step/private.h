@@ -71,9 +71,14 @@ typedef struct csimi_passing {
     bool strays;   /* they came farther */
 } csimi_passing;
 
+/* Positions and rotations of csimi_state. */
+typedef struct csimi_drift {
+    csim_real *x, *com, *rotation, *frame;
+} csimi_drift;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
-    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csimi_drift drift;          /* two-step worlds: where bodies are after half a step */
     csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -423,7 +428,8 @@ CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real
 CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
     return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
 }
-/* Two-step: exchanges the positions of the world with those of frame->drift. */
+/* Two-step: frame->drift by half a step; exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_go_ahead(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
