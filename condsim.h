@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 07453fc6791c4261
+   Hash of the parts: a779f9f5f3be5448
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3274,9 +3274,15 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 
 /* ---- memory.c */
 
+#ifndef CONDSIM_TINY
+#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
+#else
+#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
+#endif
+
 /* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
 typedef struct csimi_arena {
-    unsigned char *base; /* aligned to 64; null: count */
+    unsigned char *base; /* aligned to CSIMI_ALIGN; null: count */
     size_t size;         /* bytes available (SIZE_MAX when counting) */
     size_t used;
     size_t high;   /* largest used so far */
@@ -3285,7 +3291,7 @@ typedef struct csimi_arena {
 
 CSIMI_FN csimi_arena csimi_arena_counting(void);
 CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size);
-/* count * stride bytes aligned to 64, zero-filled by nobody. Null when counting or when it does not fit. */
+/* count * stride bytes aligned to CSIMI_ALIGN, zero-filled by nobody. Null when counting or when it does not fit. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 #define CSIMI_PUSH(arena, type, count) ((type *)csimi_push((arena), (size_t)(count), sizeof(type)))
 /* Gives back everything pushed since used was mark. */
@@ -4550,13 +4556,18 @@ CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_
 
 /* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
    others is left out. Rows of joints and trees are bilateral or boxes. */
+#if defined(CONDSIM_NO_LAWS) && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#define CSIMI_HAS_ROWS 0 /* bilateral ones and boxes, which are the laws of joints too */
+#else
+#define CSIMI_HAS_ROWS 1
+#endif
 #ifndef CONDSIM_NO_LAWS
 #define CSIMI_HAS_LAWS 1
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) { return c->law; }
 #else
 #define CSIMI_HAS_LAWS 0
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) {
-#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#if !CSIMI_HAS_ROWS
     return (void)c, CSIM_LAW_STRICT;
 #else
     if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;
@@ -4939,7 +4950,9 @@ typedef struct csimi_local {
     csim_real a, b[2], s[2];     /* 1 / W_nn, coupling, diagonal of S */
     csim_real turn[2], mu[2];    /* cosine and sine of the axes */
     csim_real z;                 /* last slip multiplier: start of the next search; 0 at first */
+#if CSIMI_HAS_ROWS
     csim_real inverse[6];        /* bilateral and box: of the constrained part of W */
+#endif
 } csimi_local;
 /* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
@@ -5210,6 +5223,9 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
 /* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+/* The same without room for rows, [csimi_bodies_rows], which the caller has while pieces are made. */
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+CSIMI_FN size_t csimi_bodies_rows(int n);
 /* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
@@ -5334,6 +5350,8 @@ typedef struct csimi_sweep {
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
+    void *scratch;       /* the memory of the ring, where no stage is running */
+    size_t scratch_bytes;
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     csimi_degree degree;     /* the same for islands that are not small */
     unsigned char *covered;  /* [contact_count] inside its plan */
@@ -5356,8 +5374,10 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
-/* Doubles that suffice for n blocks in any order. */
-#define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
+/* Doubles that suffice for n blocks in any order; what is small has three vectors, and there is room to align. */
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
+#define CSIMI_BURST_NUMBERS(n) \
+    ((n) > CSIMI_BURST_SMALL ? 9 * (n) * (n) + 12 * (n) + 64 : 9 * (n) * (n) + 9 * (n) + CSIMI_ALIGN)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before (large: at the best it has seen), when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
@@ -6337,18 +6357,29 @@ typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+#if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
     int surface_b;      /* something against the surface of a solid: its slot, else -1 */
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
+#endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, point_b, normal;
+    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
     csim_real gap;
     int last; /* its record of the step before, -1: new */
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+#if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
+#endif
 } csimi_found_contact;
+CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
+#if CSIMI_HAS_NODES
+    return c->sink;
+#else
+    return (void)c, CSIM_R(0);
+#endif
+}
 
 /* The same in worlds with bounded frames. */
 typedef struct csimi_found_kept {
@@ -7163,12 +7194,6 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 /* ==== begin base/memory.c ======================================================================================= */
 /* base/memory: an arena that counts and lays out by the same code, and the heap behind the user's hooks. */
 
-#ifndef CONDSIM_TINY
-#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
-#else
-#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
-#endif
-
 CSIMI_FN csimi_arena csimi_arena_counting(void) {
     csimi_arena arena;
     arena.base = NULL;
@@ -7296,7 +7321,6 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size) {
 
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
-#undef CSIMI_ALIGN
 /* ==== end base/memory.c */
 CSIMI_WARM
 /* ==== begin base/parallel.c ===================================================================================== */
@@ -21625,10 +21649,10 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->n = n;
     a->window = window;
     a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
-    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
-    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
+    a->p = a->f ? a->f + half : NULL;
     csimi_anderson_clear(a);
 }
 
@@ -21859,6 +21883,7 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
     c->b[1] = c->turn[0] * b[1] - c->turn[1] * b[0];
 }
 
+#if CSIMI_HAS_ROWS
 /* Inverse of the part of W + extra I that the law constrains, zero elsewhere. */
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
@@ -21879,6 +21904,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }
 }
+#endif
 
 /* Readies the local solver for W + eps (tr W / 3) I. */
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
@@ -21891,8 +21917,13 @@ CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, c
     case CSIM_LAW_INVERTIBLE:
         csimi_local_prepare_friction(c, c->extra + contact->omega[0], c->extra + contact->omega[1]);
         break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_prepare_linear(c, contact->mask); break;
     case CSIM_LAW_BOX: csimi_local_prepare_linear(c, 7u); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: break;
     }
@@ -22312,6 +22343,7 @@ static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csi
     lambda[2] = c->mu[1] * (c->turn[1] * y[0] + c->turn[0] * y[1]);
 }
 
+#if CSIMI_HAS_ROWS
 static void csimi_local_linear(const csimi_local *c, const csim_real *v, csim_real *lambda) {
     const csim_real *M = c->inverse;
     lambda[0] = -(M[0] * v[0] + M[1] * v[1] + M[2] * v[2]);
@@ -22344,6 +22376,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
         moved = most > CSIMI_EPS * size;
     }
 }
+#endif
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
@@ -22352,8 +22385,13 @@ static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_con
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: lambda[0] = lambda[1] = lambda[2] = 0; break;
     }
@@ -25456,14 +25494,20 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
     return size->factor_blocks > 0 ? size->factor_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
     b->n = n;
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->on = CSIMI_PUSH(arena, unsigned, n);
-    b->rows = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
     b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
+}
+
+CSIMI_FN size_t csimi_bodies_rows(int n) { return 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST); }
+
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+    csimi_bodies_factor_layout(b, arena, n, factor_blocks);
+    b->rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(n));
 }
 
 CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
@@ -26018,7 +26062,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
         return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     }
 #endif
-    csimi_bodies_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
+    csimi_bodies_factor_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
     return size->terms + size->reach_blocks;
 }
 
@@ -26460,7 +26504,6 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -27145,7 +27188,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
@@ -27375,6 +27417,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
                                int window) {
     const int n = size->blocks, contacts = size->contacts;
     const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
+    size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -27386,6 +27429,12 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
+    s->scratch = s->loop.anderson.f; /* between stages: a certificate, the row of a contact while there are no stages */
+    s->scratch_bytes = csim_certificate_bytes(n, contacts);
+    least = csimi_most_bytes(s->scratch_bytes, contacts > 0 ? csimi_bodies_rows(n) * sizeof(csimi_wide) : 0);
+    ring = s->loop.anderson.room * 2 * sizeof(csim_real);
+    if (least > ring) csimi_push(arena, least - ring, 1); /* it goes on there */
+    if (!couples) s->basis.bodies.rows = (csimi_wide *)s->scratch;
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27396,7 +27445,6 @@ static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
     csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
-    csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
 
@@ -27511,8 +27559,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 }
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
-static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
-                                   csim_certificate *certificate) {
+static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, csim_certificate *certificate) {
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
@@ -27524,10 +27571,10 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
-        if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
+        if (csim_problem_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
@@ -27539,11 +27586,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
-    const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    const size_t mark = arena->used;
     const bool couples = !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
-    void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
     csimi_sweep_bind(&s);
@@ -27555,21 +27601,20 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
-    scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
     if (!csimi_basis_open(&s.basis, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
     csimi_sweep_velocities(&s);
     outcome->solver = CSIM_SOLVER_SWEEP;
-    outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
+    outcome->result = csimi_sweep_run(&s, params, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
     outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;
@@ -31628,6 +31673,8 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0;
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
+    if (kind != CSIMI_BOUNDED_COUPLED)
+        s->basis.bodies.rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(size->blocks));
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
@@ -32801,7 +32848,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
 #ifndef CONDSIM_NO_IMPULSE
     if (params->by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
-    return most > SIZE_MAX - 64 ? SIZE_MAX : most + 64;
+    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
 }
 
 #ifndef CONDSIM_NO_IMPULSE
@@ -39090,7 +39137,10 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
+    c->part_a = c->part_b = -1;
+#if CSIMI_HAS_NODES
+    c->shape_b = c->surface_b = c->self = -1;
+#endif
     return c;
 }
 
@@ -39209,6 +39259,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
+    csim_vec3 on_b;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     csimi_found_kept *own;
     if (!c) return;
@@ -39219,8 +39270,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->normal = n;
     c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-    c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
-    c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
+    on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
     own->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);
@@ -39399,7 +39450,6 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->part_a = a->item;
         c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
-        c->point_b = out[i].point_b;
         c->normal = out[i].normal;
         c->gap = out[i].gap - thickness;
         c->a = csimi_shape_place(s, a->item, c->meet);
@@ -39525,8 +39575,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     c->radius = radius[0] + radius[1];
     c->gap = distance - c->radius;
     c->point_a = csim_madd(point[0], -radius[0], n);
-    c->point_b = csim_madd(point[1], radius[1], n);
-    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, c->point_b));
+    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, csim_madd(point[1], radius[1], n)));
     c->a = csimi_place_edge(state, edge[0], c->meet);
     c->b = csimi_place_edge(state, edge[1], c->meet);
 }
@@ -39805,7 +39854,6 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
     c->radius = r[0] + r[1];
     c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
     c->point_a = csim_madd(point[0], -r[0], n);
-    c->point_b = csim_madd(point[1], r[1], n);
     c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
         const bool vertex = e[k].node[0] == e[k].node[1];
@@ -40039,7 +40087,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
         if (!c) continue;
         c->part_b = b->item;
         c->radius = r;
-        c->point_a = c->point_b = csim_madd(p->x, -foot[i].distance, n);
+        c->point_a = csim_madd(p->x, -foot[i].distance, n);
         c->normal = n;
         c->gap = foot[i].distance - r;
         csimi_probe_place(s, p, c);
@@ -40087,7 +40135,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     if (!c) return;
     c->shape_b = c->part_b = b->item;
     c->radius = r;
-    c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
+    c->point_a = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
     c->gap = gap;
     csimi_probe_place(s, p, c);
@@ -40117,7 +40165,6 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     if (!c) return;
     c->radius = p->radius + rb;
     c->point_a = csim_madd(p->x, -p->radius, n);
-    c->point_b = csim_madd(xb, rb, n);
     c->meet = p->x;
     c->normal = n;
     c->gap = gap;
@@ -40207,7 +40254,6 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->normal = n;
         c->gap = gap;
         c->point_a = csim_madd(p->x, -p->radius, n);
-        c->point_b = csim_madd(hit.point, B->radius + B->surface.thickness, n);
         csimi_probe_place(s, p, c);
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
@@ -40245,7 +40291,6 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
             c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
         c->point_a = csim_madd(p->x, -p->radius, c->normal);
-        c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
         c->gap = gap;
         csimi_probe_place(s, p, c);
         c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
@@ -40418,7 +40463,6 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     c->gap = t->gap + left - thickness;
     c->sink = left;
     c->point_a = csim_madd(t->point_a, left, t->normal);
-    c->point_b = csim_madd(t->point_b, thickness, t->normal);
     c->meet = m->particle ? m->pose.position : x; /* as nodes do: on the centre line */
     c->a = csimi_place_edge(&s->state, m->frame, c->meet);
     c->b = m->particle ? csimi_place_node(m->b->item) : csimi_shape_place(s, m->b->item, c->meet);
@@ -40914,10 +40958,12 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f) {
     const csimi_store *s = &w->store;
-    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b)), n;
+    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b));
+#if CSIMI_HAS_NODES
     csimi_surface_hit hit;
     csim_real gap;
     uint32_t feature;
+    csim_vec3 n;
     if (f->shape_b >= 0)
         return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
                                    &feature) -
@@ -40929,6 +40975,9 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     if (f->a.kind == CSIMI_PLACE_EDGE && f->b.kind == CSIMI_PLACE_EDGE)
         return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
+#else
+    (void)surfaces;
+#endif
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }
 /* ==== end step/detect.c */
@@ -42737,7 +42786,6 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
-    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -42745,12 +42793,15 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
-        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
+        size_t restrain = csimi_restrain_bytes(&size);
+        if (restrain > 0) restrain += 3 * sizeof(csim_real) * (size_t)rows + CSIMI_ALIGN; /* where the solve began */
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
-    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 4 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
-    csimi_push(&arena, (size_t)blocks, 1);
-    return arena.used;
+    if (n->joints > 0) { /* which islands are solved again, and why */
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)blocks);
+        CSIMI_PUSH(&arena, unsigned char, blocks);
+    }
+    return arena.used; /* union-find, before the first island, takes less than an island */
 }
 
 /* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
@@ -43190,15 +43241,22 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 }
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
-static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, const csim_real *begun,
-                               csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
-    csim_outcome kept = *outcome;
+static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                               const int *contact, csimi_arena *arena, csim_solution *solution,
+                               csim_outcome *outcome) {
+    csim_outcome kept;
+    csim_real *begun;
+    int i;
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
     if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
+    kept = *outcome;
+    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
+    if (arena->overflow) return;
+    for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
@@ -43215,7 +43273,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
-    csim_real *begun;
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
@@ -43226,8 +43283,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
 #endif
-    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    CSIMI_MEMCPY(begun, p.solution.lambda, 3 * sizeof *begun * (size_t)contacts);
     if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
@@ -43243,7 +43298,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
+    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -44589,7 +44644,8 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     for (i = 0; i < f->found_count; i++) {
         double gap;
         if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
-        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) - f->found[i].sink);
+        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
+                       csimi_sink_of(f->found + i));
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
@@ -54874,6 +54930,7 @@ CSIMI_WARM
 #undef CSIMI_WIDE
 #undef CSIMI_MASSES
 #undef CSIMI_SAID
+#undef CSIMI_ALIGN
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
@@ -54900,6 +54957,7 @@ CSIMI_WARM
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_CONTACT_PRIVATE_H
+#undef CSIMI_HAS_ROWS
 #undef CSIMI_HAS_LAWS
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_QUADS
@@ -54908,6 +54966,7 @@ CSIMI_WARM
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -54946,7 +55005,6 @@ CSIMI_WARM
 #undef CSIMI_IO_PRIVATE_H
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT
-#undef CSIMI_ALIGN
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
 #undef CSIMI_JACOBI_SWEEPS
@@ -55003,7 +55061,6 @@ CSIMI_WARM
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING

@@ -1,12 +1,6 @@
 /* base/memory: an arena that counts and lays out by the same code, and the heap behind the user's hooks. */
 #include "private.h"
 
-#ifndef CONDSIM_TINY
-#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
-#else
-#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
-#endif
-
 CSIMI_FN csimi_arena csimi_arena_counting(void) {
     csimi_arena arena;
     arena.base = NULL;
@@ -134,4 +128,3 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size) {
 
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
-#undef CSIMI_ALIGN

@@ -12,18 +12,29 @@ typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+#if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
     int surface_b;      /* something against the surface of a solid: its slot, else -1 */
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
+#endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, point_b, normal;
+    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
     csim_real gap;
     int last; /* its record of the step before, -1: new */
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+#if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
+#endif
 } csimi_found_contact;
+CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
+#if CSIMI_HAS_NODES
+    return c->sink;
+#else
+    return (void)c, CSIM_R(0);
+#endif
+}
 
 /* The same in worlds with bounded frames. */
 typedef struct csimi_found_kept {
