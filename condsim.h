@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a779f9f5f3be5448
+   Hash of the parts: 8ca225a8cba34a86
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5642,7 +5642,9 @@ typedef struct csimi_body {
     bool can_sleep;
     bool disabled;           /* met by nothing; its motion is static ... */
     csim_motion motion_then; /* ... and was this */
+#if !defined(CONDSIM_NO_SLEEP) || !defined(CONDSIM_NO_SNAPSHOTS)
     csimi_rest rest;
+#endif
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
@@ -5898,6 +5900,10 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
    leaf names a slot and a part of the body: its shape, its edge, else 0. */
 typedef struct csimi_look {
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+    int boxes; /* nobody looks */
+#else
     csimi_bounds_tree tree;
     int *leaf_body, *leaf_part, *leaf_next; /* [leaves] the next leaf of the same body, -1: none */
     int *body_leaf;                         /* [bodies] the first, by slot */
@@ -5905,6 +5911,7 @@ typedef struct csimi_look {
     int boxes;
     csim_real *x; /* [3 surface] positions of surface nodes */
     float *box;   /* [6 boxes] */
+#endif
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
@@ -6350,6 +6357,20 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 #define CSIMI_STEP_PRIVATE_H
 
 
+/* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
+   stand. And whether each is then an island of its own, for nothing else ties them together either. */
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+#define CSIMI_MEETS 0
+#else
+#define CSIMI_MEETS 1
+#endif
+#if !CSIMI_MEETS && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_SPRINGS)
+#define CSIMI_ALONE 1
+#else
+#define CSIMI_ALONE 0
+#endif
+
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* A found contact before it becomes a row. */
@@ -6483,7 +6504,9 @@ typedef struct csimi_step_frame {
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+#ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
+#endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats stats;
@@ -7060,7 +7083,8 @@ CSIMI_FN bool csimi_finite(csim_real x) {
     return (bits & CSIMI_EXPONENT) != CSIMI_EXPONENT;
 }
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__ARM_ARCH_7EM__) /* Cortex-M has no vectors */
+#define CSIMI_FOURS
 typedef csimi_bits csimi_bits_four
     __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #endif
@@ -7069,7 +7093,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     const csimi_bits e = CSIMI_EXPONENT, step = e & (~e + 1); /* a full exponent carries into the sign */
     int i = 0;
     csimi_bits bits, bad = 0; /* without an early exit: the good case reads everything anyway */
-#ifdef __GNUC__
+#ifdef CSIMI_FOURS
     const csimi_bits_four E = {e, e, e, e}, S = {step, step, step, step};
     csimi_bits_four all = {0, 0, 0, 0};
     for (; i + 4 <= count; i += 4) all |= (*(const csimi_bits_four *)(x + i) & E) + S;
@@ -7082,6 +7106,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     return bad >> (8 * sizeof bad - 1) == 0;
 }
 #undef CSIMI_EXPONENT
+#undef CSIMI_FOURS
 
 #ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
@@ -7215,15 +7240,16 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end;
-    if (count == 0) return arena->overflow || !arena->base ? NULL : arena->base + start; /* of what is not there */
-    end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-    /* a product of two halves of a word is below `most`: no division for what is not huge */
-    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
-        end = SIZE_MAX;
-    arena->used = end;
-    if (end > arena->high) arena->high = end;
-    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
+    size_t end = start;
+    if (count > 0) {
+        end += (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+        /* a product of two halves of a word is below `most`: no division for what is not huge */
+        if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
+            end = SIZE_MAX;
+        arena->used = end;
+        if (end > arena->high) arena->high = end;
+        if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
+    }
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
@@ -20588,8 +20614,8 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
                                   int side) {
-    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 2 : 6;
+    /* k k + k + 1 blocks a side beside the diagonal ones; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 1 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -20640,7 +20666,7 @@ static void csimi_nodal_count(const csim_problem *problem, csimi_nodal_plan *pla
             if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) continue;
             plan->virtual_count += 1;
             plan->incidences += side.count;
-            plan->capacity += side.count * side.count + 2 * side.count + 1;
+            plan->capacity += side.count * side.count + side.count + 1;
         }
 }
 
@@ -21059,14 +21085,15 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+    ptrdiff_t at;       /* where the block began that a term was one of last: contacts of a body follow each other */
+    csimi_wide speed, worth; /* of that block: what such a term adds */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
    a robot that falls does not move, by the cancellation of what all of it does. rounded: what the last bits of impulses
    are worth there, m/s, over their unit. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
-                                const csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed,
-                                csimi_wide *rounded) {
+                                csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed, csimi_wide *rounded) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
@@ -21076,8 +21103,13 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
         if (csimi_is_identity(J)) {
             for (i = 0; i < 3; ++i) w[i] += sign * x[i];
-            *speed += csimi_cert_norm3(x) + csimi_cert_norm3(y);
-            *rounded += csimi_cert_norm3(g);
+            if (blocks->at != at) {
+                blocks->at = at;
+                blocks->speed = csimi_cert_norm3(x) + csimi_cert_norm3(y);
+                blocks->worth = csimi_cert_norm3(g);
+            }
+            *speed += blocks->speed;
+            *rounded += blocks->worth;
             continue;
         }
         for (i = 0; i < 3; ++i, J += 3) {
@@ -21094,7 +21126,7 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
 
 /* most: the largest impulse of the problem. */
 static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
-                            const csimi_cert_blocks *blocks, csimi_cert_contact *c) {
+                            csimi_cert_blocks *blocks, csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
     csimi_wide w[3] = {0, 0, 0}, phi[3], mobility, rounded[2] = {0, 0};
     int i;
@@ -21420,7 +21452,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, const csimi_cert_blocks *blocks,
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
                                 csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
@@ -21475,6 +21507,8 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    blocks.at = -1;
+    blocks.speed = blocks.worth = 0;
     blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
     kept.speed = kept.missed + problem->contact_count;
     kept.work = kept.speed + problem->contact_count;
@@ -24555,7 +24589,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(n, contacts);
+    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
@@ -38669,23 +38703,31 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
-#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
-    !CSIMI_HAS_TREES
-enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
-#else
-enum { CSIMI_MOVING_SIDES = 2 };
-#endif
-
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return CSIMI_MOVING_SIDES * side * n->contacts +
+    return (CSIMI_MEETS ? 2 : 1) * side * n->contacts +
            2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+}
+
+/* The next of numbers that were laid out together; null when they are only counted. */
+static csim_real *csimi_next_reals(csim_real **at, size_t count) {
+    csim_real *x = *at;
+    if (x) *at = x + count;
+    return x;
+}
+
+static int *csimi_next_ints(int **at, size_t count) {
+    int *x = *at;
+    if (x) *at = x + count;
+    return x;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    csim_real *real;
+    int *number;
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -38697,17 +38739,18 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
-    f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    real = CSIMI_PUSH(arena, csim_real, 18 * blocks); /* vectors of all blocks follow each other */
+    f->frozen = csimi_next_reals(&real, 3 * blocks);
+    f->vk = csimi_next_reals(&real, 3 * blocks);
+    f->b = csimi_next_reals(&real, 3 * blocks);
+    f->v = csimi_next_reals(&real, 3 * blocks);
+    f->v_end = csimi_next_reals(&real, 3 * blocks);
+    f->rep = csimi_next_reals(&real, 3 * blocks);
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
-    f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v_end = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->rep = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
+    f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
@@ -38718,16 +38761,17 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    f->island = CSIMI_PUSH(arena, int, blocks);
-    f->contact_island = CSIMI_PUSH(arena, int, rows);
-    f->local = CSIMI_PUSH(arena, int, blocks);
-    f->island_blocks = CSIMI_PUSH(arena, int, blocks);
-    f->island_contacts = CSIMI_PUSH(arena, int, rows);
-    f->island_first = CSIMI_PUSH(arena, int, blocks + 1);
-    f->island_contact_first = CSIMI_PUSH(arena, int, blocks + 1);
+    number = CSIMI_PUSH(arena, int, 6 * blocks + 2 * rows + 2);
+    f->island = csimi_next_ints(&number, blocks);
+    f->local = csimi_next_ints(&number, blocks);
+    f->island_blocks = csimi_next_ints(&number, blocks);
+    f->aggregate_of = csimi_next_ints(&number, blocks);
+    f->island_first = csimi_next_ints(&number, blocks + 1);
+    f->island_contact_first = csimi_next_ints(&number, blocks + 1);
+    f->contact_island = csimi_next_ints(&number, rows);
+    f->island_contacts = csimi_next_ints(&number, rows);
     f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
-    f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
@@ -42757,16 +42801,25 @@ static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *s
 /* Links of all cables at most: an open one has one more than edges. */
 static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
 
+/* Rigid bodies of an island at most. */
+static int csimi_most_rigids(const csimi_counts *n) {
+    if (!CSIMI_HAS_RIGID) return 0; /* that move */
+    return CSIMI_ALONE ? csimi_imin(n->rigids, 1) : n->rigids;
+}
+
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
+    const int rigids = csimi_most_rigids(n);
+    int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
+    int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
+    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
+    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
-    size.matrix_blocks = n->matrix_blocks;
+    size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.side = csimi_most_side(n);
@@ -42774,11 +42827,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
-    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0;
     if (n->coords > 0 || merged)
-        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
@@ -50769,7 +50822,9 @@ static CSIMI_NOINLINE void csimi_draw_one(csimi_pen *p, int slot) {
         if (!csimi_draw_shows(p, (csim_draw_kind)kind)) continue;
         csimi_draw_as(p, (csim_draw_kind)kind);
         if (grouped) p->colour = csimi_island_colour(p->d->islands[slot]);
+#ifndef CONDSIM_NO_SLEEP
         if (b->rest.asleep && csimi_draw_shows(p, CSIM_DRAW_SLEEP)) p->colour = p->d->colour[CSIM_DRAW_SLEEP];
+#endif
         if (kind == CSIM_DRAW_SHAPES) csimi_draw_body(p, b);
         if (kind == CSIM_DRAW_SURFACES) csimi_draw_surface(p, b);
         if (kind == CSIM_DRAW_BOUNDS) csimi_draw_bounds(p, slot);
@@ -55000,11 +55055,14 @@ CSIMI_WARM
 #undef CSIMI_COUNT_OF
 #undef CSIMI_GUARD
 #undef CSIMI_STEP_PRIVATE_H
+#undef CSIMI_MEETS
+#undef CSIMI_ALONE
 #undef CSIMI_AGAIN
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_IO_PRIVATE_H
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT
+#undef CSIMI_FOURS
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
 #undef CSIMI_JACOBI_SWEEPS

@@ -5,6 +5,20 @@
 #include "../store/private.h"
 #include "../solve/private.h"
 
+/* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
+   stand. And whether each is then an island of its own, for nothing else ties them together either. */
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+#define CSIMI_MEETS 0
+#else
+#define CSIMI_MEETS 1
+#endif
+#if !CSIMI_MEETS && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_SPRINGS)
+#define CSIMI_ALONE 1
+#else
+#define CSIMI_ALONE 0
+#endif
+
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* A found contact before it becomes a row. */
@@ -138,7 +152,9 @@ typedef struct csimi_step_frame {
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+#ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
+#endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats stats;
