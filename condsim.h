@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 920024483d07af56
+   Hash of the parts: 8ca225a8cba34a86
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1629,18 +1629,9 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* N: beyond it, pulled or pushed, it lets go for good; 0 (default): never */
+    csim_real break_force; /* reserved, no effect yet; default 0 */
     uint32_t guard;
 } csim_spring_def;
-
-/* What a spring carries. */
-typedef struct csim_spring_state {
-    csim_real length; /* m, now */
-    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its
-                         end, half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
-    bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world */
-} csim_spring_state;
 
 /* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
@@ -1717,8 +1708,6 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
-/* Fails: CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no spring). */
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
@@ -2081,8 +2070,7 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_WELD,     /* everything */
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
-    CSIM_JOINT_GEAR,     /* the coordinates of two hinges, sliders or joints of trees: first - ratio second stays as it
-                            is */
+    CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
     CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
                             has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
     CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
@@ -2153,15 +2141,14 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
                                    are for axes without settings in `axes` */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
-    csim_link_id first, second; /* gear: two hinges or sliders of this world; all zero: a (b) is a link of a tree, and
-                                   the coordinate that of the joint it hangs on, revolute or prismatic */
+    csim_link_id first, second; /* gear: two hinges or sliders of this world */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
@@ -2181,7 +2168,7 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world, or a joint of a gear */
+    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
 } csim_joint_state;
 
 /* Where one axis is and what acts along it. */
@@ -2194,7 +2181,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
-   or weld on anything but rigid bodies and links of trees, a gear on other joints.
+   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
    csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
    axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
@@ -2217,8 +2204,8 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
    returns how many there are; -1: a stale id. Gears are no joints of a body. */
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
-/* Joints and springs that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how
-   many there are. A broken one holds nothing and stays until it is destroyed. */
+/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
+   are. A broken joint holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif
@@ -2307,8 +2294,6 @@ typedef struct csim_tree_link_def {
     csim_vec3 centre;  /* centre of mass, link axes, m; used when inertia is given or there are no shapes */
 
     csim_real lower, upper; /* limits of the position, rad or m; lower > upper (default): none. One coordinate only */
-    csim_softness limit;    /* of both, from there; never pulls; default all 0: hard. A frequency is that of all that
-                               hangs on the joint. Costs one coordinate in A */
     csim_real damping;      /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real armature; /* inertia of the rotor seen at the joint, kg m^2 or kg, >= 0; default 0. Not for floating */
     csim_real friction; /* dry friction of the joint: largest force, N m or N, >= 0; one coordinate only */
@@ -2333,7 +2318,6 @@ typedef struct csim_tree_def {
     csim_vec3 angular_velocity;      /* of a floating first link, rad/s, world axes */
     csim_motion motion;              /* CSIM_KINEMATIC: joints keep the rates they are given */
     bool no_self_contact;            /* links never touch each other; else all but neighbours do. default false */
-    bool reactions;                  /* steps tell what its joints carry: csim_tree_get_reaction. default false */
     csim_surface_def surface;        /* of all links */
     void *user_data;
     uint32_t guard;
@@ -2382,11 +2366,6 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
    null. */
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit);
-/* Mean force [N] and torque [N m] of the last step on a link through its joint, at the origin of the link, world axes:
-   what guides it, drive, limits and friction together; each may be null. Also CSIM_WRONG_KIND: a tree made without
-   csim_tree_def.reactions. */
-CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque);
 /* Link that carries a shape of csim_body_shape, whose geometry is then in the axes of that link. */
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
@@ -2408,10 +2387,6 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper);
-/* How its limits give way, as in the definition; all 0: hard. CSIM_OUT_OF_RANGE: soft ones for a joint that was made
-   with hard ones. */
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit);
 /* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction);
@@ -2618,7 +2593,7 @@ typedef struct csim_move_event {
     csim_pose pose; /* as csim_body_get_pose tells it */
 } csim_move_event;
 
-/* A joint or spring that broke; it stays until it is destroyed. */
+/* A joint that broke; it stays until it is destroyed. */
 typedef struct csim_break_event {
     csim_link_id joint;
     csim_body_id body_a, body_b; /* all zero: the world */
@@ -2718,13 +2693,10 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body or cable (there of its nodes, and of the turns of its edges), 1/s, >= 0.
-   Of all others the linear one: of nodes of a particle, solid or cloth, and of all motion of a tree or reduced body (a
-   force of -linear M rates, turns too; joints have damping of their own: csim_tree_set_friction). */
+/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
+   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
+   damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
-/* Each may be null; angular is 0 where there is none. Of bodies of nodes that of the first. */
-CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id id, csim_real *linear,
-                                           csim_real *angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
@@ -3302,9 +3274,15 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 
 /* ---- memory.c */
 
+#ifndef CONDSIM_TINY
+#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
+#else
+#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
+#endif
+
 /* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
 typedef struct csimi_arena {
-    unsigned char *base; /* aligned to 64; null: count */
+    unsigned char *base; /* aligned to CSIMI_ALIGN; null: count */
     size_t size;         /* bytes available (SIZE_MAX when counting) */
     size_t used;
     size_t high;   /* largest used so far */
@@ -3313,7 +3291,7 @@ typedef struct csimi_arena {
 
 CSIMI_FN csimi_arena csimi_arena_counting(void);
 CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size);
-/* count * stride bytes aligned to 64, zero-filled by nobody. Null when counting or when it does not fit. */
+/* count * stride bytes aligned to CSIMI_ALIGN, zero-filled by nobody. Null when counting or when it does not fit. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 #define CSIMI_PUSH(arena, type, count) ((type *)csimi_push((arena), (size_t)(count), sizeof(type)))
 /* Gives back everything pushed since used was mark. */
@@ -3397,14 +3375,19 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+CSIM_INLINE csimi_bits csimi_bits_of(const csim_real *x) {
+    csimi_bits bits;
+    CSIMI_MEMCPY(&bits, x, sizeof bits);
+    return bits;
+}
 /* Whether M is the identity, as most terms of problems are: a point moves with its own block. By its bits, without a
    branch for each; a zero with a sign is taken for something else. */
 CSIM_INLINE bool csimi_is_identity(const csim_real *M) {
     static const csim_real one = 1;
-    csimi_bits b[9], i;
-    CSIMI_MEMCPY(b, M, sizeof b);
-    CSIMI_MEMCPY(&i, &one, sizeof i);
-    return ((b[0] ^ i) | (b[4] ^ i) | (b[8] ^ i) | b[1] | b[2] | b[3] | b[5] | b[6] | b[7]) == 0;
+    const csimi_bits i = csimi_bits_of(&one);
+    if (csimi_bits_of(M) != i) return false; /* most that are not one differ here: arms have a zero */
+    return ((csimi_bits_of(M + 4) ^ i) | (csimi_bits_of(M + 8) ^ i) | csimi_bits_of(M + 1) | csimi_bits_of(M + 2) |
+            csimi_bits_of(M + 3) | csimi_bits_of(M + 5) | csimi_bits_of(M + 6) | csimi_bits_of(M + 7)) == 0;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
 CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
@@ -3648,7 +3631,6 @@ typedef struct csimi_tree {
     int first_number, number_count;
     csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
     csim_real gravity;                         /* share of gravity that pulls */
-    bool reactions;                            /* steps tell what its joints carry */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -3657,7 +3639,6 @@ typedef struct csimi_tree_link {
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
     int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
-    int yield;                              /* and that behind limits that may be soft */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -3668,7 +3649,6 @@ typedef struct csimi_tree_link {
     csim_real damping;                      /* force per rate */
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
-    csim_real soft[4];                      /* of the limits: stiffness, damping, frequency, damping ratio */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
     bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
@@ -3692,14 +3672,7 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
-    csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
-
-/* What an end of the range of a joint is about to see. */
-typedef struct csimi_tree_end {
-    csim_real gap, rate; /* rad or m, > 0: before it; its rate */
-    bool near;           /* it may be reached in this step */
-} csimi_tree_end;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -3766,8 +3739,6 @@ typedef struct csimi_state {
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
-    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
-                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
@@ -3949,10 +3920,6 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
-/* How far the ends of spring k are apart, m. */
-CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
-/* What it does to its first end in a step with the velocities v, N s. */
-CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
@@ -4019,8 +3986,6 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
                                      csimi_state *next);
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
-/* One end of the range of a joint of one coordinate; sign +1: the lower one. */
-CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int link, csim_real h, csim_real sign);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
    may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
@@ -4591,13 +4556,18 @@ CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_
 
 /* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
    others is left out. Rows of joints and trees are bilateral or boxes. */
+#if defined(CONDSIM_NO_LAWS) && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#define CSIMI_HAS_ROWS 0 /* bilateral ones and boxes, which are the laws of joints too */
+#else
+#define CSIMI_HAS_ROWS 1
+#endif
 #ifndef CONDSIM_NO_LAWS
 #define CSIMI_HAS_LAWS 1
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) { return c->law; }
 #else
 #define CSIMI_HAS_LAWS 0
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) {
-#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#if !CSIMI_HAS_ROWS
     return (void)c, CSIM_LAW_STRICT;
 #else
     if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;
@@ -4980,7 +4950,9 @@ typedef struct csimi_local {
     csim_real a, b[2], s[2];     /* 1 / W_nn, coupling, diagonal of S */
     csim_real turn[2], mu[2];    /* cosine and sine of the axes */
     csim_real z;                 /* last slip multiplier: start of the next search; 0 at first */
+#if CSIMI_HAS_ROWS
     csim_real inverse[6];        /* bilateral and box: of the constrained part of W */
+#endif
 } csimi_local;
 /* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
@@ -5251,6 +5223,9 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
 /* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+/* The same without room for rows, [csimi_bodies_rows], which the caller has while pieces are made. */
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+CSIMI_FN size_t csimi_bodies_rows(int n);
 /* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
@@ -5375,6 +5350,8 @@ typedef struct csimi_sweep {
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
+    void *scratch;       /* the memory of the ring, where no stage is running */
+    size_t scratch_bytes;
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     csimi_degree degree;     /* the same for islands that are not small */
     unsigned char *covered;  /* [contact_count] inside its plan */
@@ -5397,8 +5374,10 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
-/* Doubles that suffice for n blocks in any order. */
-#define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
+/* Doubles that suffice for n blocks in any order; what is small has three vectors, and there is room to align. */
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
+#define CSIMI_BURST_NUMBERS(n) \
+    ((n) > CSIMI_BURST_SMALL ? 9 * (n) * (n) + 12 * (n) + 64 : 9 * (n) * (n) + 9 * (n) + CSIMI_ALIGN)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before (large: at the best it has seen), when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
@@ -5663,7 +5642,9 @@ typedef struct csimi_body {
     bool can_sleep;
     bool disabled;           /* met by nothing; its motion is static ... */
     csim_motion motion_then; /* ... and was this */
+#if !defined(CONDSIM_NO_SLEEP) || !defined(CONDSIM_NO_SNAPSHOTS)
     csimi_rest rest;
+#endif
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
@@ -5688,8 +5669,6 @@ typedef struct csimi_link {
     int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
-    csim_real tension;  /* springs: N, in the last step, > 0 where it pulls */
-    bool broken, broke; /* springs, as of csimi_joint */
 } csimi_link;
 
 /* Rows of a joint: the points, the turns, the limit. */
@@ -5702,7 +5681,7 @@ typedef struct csimi_joint {
     csim_real length, lower, upper;
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
-    int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
+    int gear[2]; /* link slots of the joints, -1: no gear */
     csim_real ratio, offset;
     csim_real break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
@@ -5798,7 +5777,6 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
     X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
     X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
-    X(tree_links, csim_real, state.link_push, 6, finite) X(tree_links, csim_real, link_reaction, 6, finite) \
     X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
     X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
     X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
@@ -5922,6 +5900,10 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
    leaf names a slot and a part of the body: its shape, its edge, else 0. */
 typedef struct csimi_look {
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+    int boxes; /* nobody looks */
+#else
     csimi_bounds_tree tree;
     int *leaf_body, *leaf_part, *leaf_next; /* [leaves] the next leaf of the same body, -1: none */
     int *body_leaf;                         /* [bodies] the first, by slot */
@@ -5929,6 +5911,7 @@ typedef struct csimi_look {
     int boxes;
     csim_real *x; /* [3 surface] positions of surface nodes */
     float *box;   /* [6 boxes] */
+#endif
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
@@ -5938,7 +5921,7 @@ enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_
 typedef struct csimi_told {
     csim_hit_event *hit;             /* [touches] */
     csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints + springs] */
+    csim_break_event *joint_break;   /* [joints] */
     csim_sleep_event *sleep;         /* [bodies] */
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
@@ -5978,7 +5961,6 @@ typedef struct csimi_store {
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
-    csim_real *link_reaction; /* N, N m at its origin: what the joint of each gave it, of trees with reactions */
     csim_geometry *shape;
     csimi_skin *skin;
     csim_hull_data *hull;
@@ -6001,10 +5983,6 @@ typedef struct csimi_store {
     unsigned char *scratch;
     size_t scratch_bytes;
 } csimi_store;
-
-CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
-    return l->kind == CSIMI_JOINT ? s->joint[l->item].broken : l->broken;
-}
 
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
@@ -6162,7 +6140,6 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
 CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
                                      csim_error *error);
-CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
                                      csim_error *error);
 
@@ -6235,8 +6212,6 @@ CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
-/* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
-CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
 CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
 CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
@@ -6246,6 +6221,9 @@ CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const
 /* Components of a row that must hold at the end of the step, as bits. */
 CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
+/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
+CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
+                                    csim_real *J);
 /* ---- axes_pose.c: where the axes of a joint are */
 
 typedef struct csimi_axes_pose {
@@ -6260,6 +6238,7 @@ CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *
 CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
 CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
 /* Energy of the springs, J. */
@@ -6268,6 +6247,7 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w);
 /* ---- joint_state.c */
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *axis);
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
 /* Gives a joint settings of axes, all as its kind has them. */
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
@@ -6283,7 +6263,6 @@ CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csi
                                        csim_vec3 *angular);
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
-CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
@@ -6365,8 +6344,6 @@ CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, co
 CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
                                        int n);
 /* Whether a world of this definition may use the integrator with so many trees and joints. */
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
@@ -6380,6 +6357,20 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 #define CSIMI_STEP_PRIVATE_H
 
 
+/* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
+   stand. And whether each is then an island of its own, for nothing else ties them together either. */
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+#define CSIMI_MEETS 0
+#else
+#define CSIMI_MEETS 1
+#endif
+#if !CSIMI_MEETS && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_SPRINGS)
+#define CSIMI_ALONE 1
+#else
+#define CSIMI_ALONE 0
+#endif
+
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* A found contact before it becomes a row. */
@@ -6387,18 +6378,29 @@ typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+#if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
     int surface_b;      /* something against the surface of a solid: its slot, else -1 */
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
+#endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, point_b, normal;
+    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
     csim_real gap;
     int last; /* its record of the step before, -1: new */
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+#if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
+#endif
 } csimi_found_contact;
+CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
+#if CSIMI_HAS_NODES
+    return c->sink;
+#else
+    return (void)c, CSIM_R(0);
+#endif
+}
 
 /* The same in worlds with bounded frames. */
 typedef struct csimi_found_kept {
@@ -6446,9 +6448,14 @@ typedef struct csimi_passing {
     bool strays;   /* they came farther */
 } csimi_passing;
 
+/* Positions and rotations of csimi_state. */
+typedef struct csimi_drift {
+    csim_real *x, *com, *rotation, *frame;
+} csimi_drift;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
-    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csimi_drift drift;          /* two-step worlds: where bodies are after half a step */
     csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -6497,7 +6504,9 @@ typedef struct csimi_step_frame {
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+#ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
+#endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats stats;
@@ -6704,21 +6713,13 @@ CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena
 #ifndef CONDSIM_NO_JOINTS
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
-/* N m s: the most that the couple of a contact does; above 0: it has a row, in the order of the contacts. */
-CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c);
 #else
 CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
-CSIM_INLINE csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f,
-                                          const csimi_found_contact *c) {
-    return (void)w, (void)f, (void)c, CSIM_R(0);
-}
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
 /* Side of a row from how a rigid body or link turns, times D (3x3). */
-CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
-                              csim_contact *c);
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
@@ -6758,9 +6759,6 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
-/* Before the state is the next one: what joints of trees carried; what springs bore, and which let go. */
-CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
-CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
@@ -6809,7 +6807,8 @@ CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real
 CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
     return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
 }
-/* Two-step: exchanges the positions of the world with those of frame->drift. */
+/* Two-step: frame->drift by half a step; exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_go_ahead(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
@@ -6910,8 +6909,6 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 
 /* ---- link.c */
 
-CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
-                                  int *slot);
 CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
                                      const char *function, csimi_place *ends, int *bodies);
 
@@ -7086,7 +7083,8 @@ CSIMI_FN bool csimi_finite(csim_real x) {
     return (bits & CSIMI_EXPONENT) != CSIMI_EXPONENT;
 }
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__ARM_ARCH_7EM__) /* Cortex-M has no vectors */
+#define CSIMI_FOURS
 typedef csimi_bits csimi_bits_four
     __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #endif
@@ -7095,7 +7093,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     const csimi_bits e = CSIMI_EXPONENT, step = e & (~e + 1); /* a full exponent carries into the sign */
     int i = 0;
     csimi_bits bits, bad = 0; /* without an early exit: the good case reads everything anyway */
-#ifdef __GNUC__
+#ifdef CSIMI_FOURS
     const csimi_bits_four E = {e, e, e, e}, S = {step, step, step, step};
     csimi_bits_four all = {0, 0, 0, 0};
     for (; i + 4 <= count; i += 4) all |= (*(const csimi_bits_four *)(x + i) & E) + S;
@@ -7108,6 +7106,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     return bad >> (8 * sizeof bad - 1) == 0;
 }
 #undef CSIMI_EXPONENT
+#undef CSIMI_FOURS
 
 #ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
@@ -7220,12 +7219,6 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 /* ==== begin base/memory.c ======================================================================================= */
 /* base/memory: an arena that counts and lays out by the same code, and the heap behind the user's hooks. */
 
-#ifndef CONDSIM_TINY
-#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
-#else
-#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
-#endif
-
 CSIMI_FN csimi_arena csimi_arena_counting(void) {
     csimi_arena arena;
     arena.base = NULL;
@@ -7247,13 +7240,16 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-    /* a product of two halves of a word is below `most`: no division for what is not huge */
-    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
-        end = SIZE_MAX;
-    arena->used = end;
-    if (end > arena->high) arena->high = end;
-    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
+    size_t end = start;
+    if (count > 0) {
+        end += (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+        /* a product of two halves of a word is below `most`: no division for what is not huge */
+        if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
+            end = SIZE_MAX;
+        arena->used = end;
+        if (end > arena->high) arena->high = end;
+        if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
+    }
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
@@ -7351,7 +7347,6 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size) {
 
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
-#undef CSIMI_ALIGN
 /* ==== end base/memory.c */
 CSIMI_WARM
 /* ==== begin base/parallel.c ===================================================================================== */
@@ -9215,6 +9210,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csim_real *b = system->b + 3 * (size_t)block, I[9], L[3], mass = s->rigid_mass[k];
         const csim_real *vk = system->vk + 3 * (size_t)block, *wrench = s->wrench + 6 * (size_t)k;
         const csim_real *damping = s->rigid_damping + 2 * (size_t)k;
+        if (s->rigid_mode[k] != CSIMI_FREE) continue; /* rows that nobody solves */
         csimi_rigid_inertia_world(s, k, I);
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
@@ -9805,9 +9801,13 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
     csimi_place p;
-    CSIMI_MEMSET(&p, 0, sizeof p);
+    int k;
     p.kind = kind;
     p.item = -1;
+    for (k = 0; k < 4; k++) {
+        p.node[k] = 0;
+        p.local[k] = 0;
+    }
     return p;
 }
 
@@ -11279,16 +11279,6 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
     return view;
 }
 
-/* One without stiffness and damping holds nothing, and couples nothing. */
-static bool csimi_spring_holds(const csimi_state *s, int k) {
-    return s->spring_data[3 * (size_t)k + 1] > 0 || s->spring_data[3 * (size_t)k + 2] > 0;
-}
-
-CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) {
-    const csimi_place *end = s->spring + 2 * (size_t)k;
-    return csim_length(csim_sub(csimi_place_point(s, end), csimi_place_point(s, end + 1)));
-}
-
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
     return n * (n - 1);
@@ -11312,19 +11302,6 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
     csimi_store3(d, e);
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
-}
-
-CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v) {
-    csimi_spring_view view;
-    csim_vec3 force;
-    csim_real K[9], rate[3] = {0, 0, 0}, held[3];
-    int p;
-    if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
-    view = csimi_spring_look(s, k);
-    csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
-    for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
-    csimi_mul3(K, rate, held);
-    return csim_sub(csim_scale(step->h, force), csimi_load3(held));
 }
 
 static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
@@ -11355,11 +11332,9 @@ static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const 
 CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view;
+        csimi_spring_view view = csimi_spring_look(s, k);
         csim_vec3 force;
         csim_real K[9], impulse[3];
-        if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -11373,9 +11348,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     int k, p, q, count = 0;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view;
-        if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
+        csimi_spring_view view = csimi_spring_look(s, k);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -11403,7 +11376,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
     int k;
     for (k = 0; k < s->spring_count; k++) {
-        double stretch = (double)csimi_spring_length(s, k) - (double)s->spring_data[3 * k];
+        double stretch = (double)csimi_spring_look(s, k).length - (double)s->spring_data[3 * k];
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
@@ -12255,69 +12228,6 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
     }
 }
 
-/* ---- limits */
-
-CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int i, csim_real h, csim_real sign) {
-    const csimi_tree_link *l = s->tree_link + i;
-    const csim_real q = s->link_position[7 * (size_t)i], range = l->upper - l->lower;
-    csimi_tree_end end;
-    end.rate = sign * s->coord_rate[3 * (size_t)s->tree[l->tree].first_block + (size_t)l->coord];
-    end.gap = sign > 0 ? q - l->lower : l->upper - q;
-    end.near = l->lower <= l->upper && !(end.gap > 2 * h * csimi_abs(end.rate) + range / 50);
-    return end;
-}
-
-/* Stiffness and damping of soft limits; a frequency is that of what hangs on the joint, which is held above it. */
-static void csimi_tree_soft_limit(const csimi_state *s, int i, csim_real *stiffness, csim_real *damping) {
-    const csimi_tree_link *link = s->tree_link + i;
-    const csim_real omega = 2 * CSIMI_PI * link->soft[2];
-    const csimi_twist S = csimi_tree_joint_column(link, s->link_work + i, 0);
-    const csimi_twist F = csimi_inertia_mul(&s->link_work[i].C, &S);
-    const csim_real mass = csimi_twist_dot(&S, &F) + link->armature;
-    *stiffness = omega > 0 ? mass * omega * omega : link->soft[0];
-    *damping = omega > 0 ? 2 * link->soft[3] * mass * omega : link->soft[1];
-}
-
-/* A limit that gives way holds a massless coordinate w of its own as a drive of limited effort does: A gets
-   kappa (v - w)^2 / 2 in steps that may reach it, and its row acts on w (step/tree_rows.c). */
-static void csimi_tree_limit_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
-                                      csim_real *val) {
-    const csimi_tree_link *link = s->tree_link + i;
-    const csimi_tree_row row = csimi_tree_row_of(s, tree, link->yield, val);
-    csim_real *give = s->link_work[i].give, k, c;
-    give[0] = give[1] = 0;
-    if (csimi_tree_end_of(s, i, step->h, 1).near || csimi_tree_end_of(s, i, step->h, -1).near) {
-        csimi_tree_soft_limit(s, i, &k, &c);
-        give[0] = k;
-        give[1] = step->sigma * step->h * step->h * k + step->h * c;
-    }
-    csimi_tree_row_add(&row, link->yield, give[1] > 0 ? give[1] : 1);
-    if (give[1] > 0) {
-        const csimi_tree_row own = csimi_tree_row_of(s, tree, link->coord, val);
-        csimi_tree_row_add(&row, link->coord, -give[1]);
-        csimi_tree_row_add(&own, link->coord, give[1]);
-    }
-}
-
-/* J, of the limit that the joint is beyond, whose work is done by what it pushes back. */
-static double csimi_tree_limit_energy(const csimi_state *s, int t) {
-    const csimi_tree *tree = s->tree + t;
-    bool studied = false;
-    double sum = 0;
-    int i;
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
-        csim_real beyond, k, c;
-        if (s->tree_link[i].yield < 0 || !(s->tree_link[i].lower <= s->tree_link[i].upper)) continue;
-        beyond = csimi_min(csimi_tree_end_of(s, i, 0, 1).gap, csimi_tree_end_of(s, i, 0, -1).gap);
-        if (!(beyond < 0)) continue;
-        if (!studied) csimi_tree_study(s, t, s->coord_rate + 3 * (size_t)tree->first_block, NULL, tree->gravity);
-        studied = true;
-        csimi_tree_soft_limit(s, i, &k, &c);
-        sum += (double)k * (double)(beyond * beyond) / 2;
-    }
-    return sum;
-}
-
 /* ---- the model */
 
 /* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
@@ -12360,7 +12270,6 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
         csimi_tree_row_add(&row, link->slack, limited ? D : 1);
         if (limited) csimi_tree_row_add(&row, link->coord, -D);
     }
-    if (link->yield >= 0) csimi_tree_limit_assemble(s, step, tree, i, val);
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
@@ -12537,7 +12446,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
-        energy->elastic += tree->modes > 0 ? csimi_reduced_elastic(s, t) : csimi_tree_limit_energy(s, t);
+        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;
@@ -20705,8 +20614,8 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
                                   int side) {
-    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 2 : 6;
+    /* k k + k + 1 blocks a side beside the diagonal ones; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 1 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -20757,7 +20666,7 @@ static void csimi_nodal_count(const csim_problem *problem, csimi_nodal_plan *pla
             if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) continue;
             plan->virtual_count += 1;
             plan->incidences += side.count;
-            plan->capacity += side.count * side.count + 2 * side.count + 1;
+            plan->capacity += side.count * side.count + side.count + 1;
         }
 }
 
@@ -21176,14 +21085,15 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+    ptrdiff_t at;       /* where the block began that a term was one of last: contacts of a body follow each other */
+    csimi_wide speed, worth; /* of that block: what such a term adds */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
    a robot that falls does not move, by the cancellation of what all of it does. rounded: what the last bits of impulses
    are worth there, m/s, over their unit. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
-                                const csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed,
-                                csimi_wide *rounded) {
+                                csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed, csimi_wide *rounded) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
@@ -21193,8 +21103,13 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
         if (csimi_is_identity(J)) {
             for (i = 0; i < 3; ++i) w[i] += sign * x[i];
-            *speed += csimi_cert_norm3(x) + csimi_cert_norm3(y);
-            *rounded += csimi_cert_norm3(g);
+            if (blocks->at != at) {
+                blocks->at = at;
+                blocks->speed = csimi_cert_norm3(x) + csimi_cert_norm3(y);
+                blocks->worth = csimi_cert_norm3(g);
+            }
+            *speed += blocks->speed;
+            *rounded += blocks->worth;
             continue;
         }
         for (i = 0; i < 3; ++i, J += 3) {
@@ -21211,7 +21126,7 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
 
 /* most: the largest impulse of the problem. */
 static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
-                            const csimi_cert_blocks *blocks, csimi_cert_contact *c) {
+                            csimi_cert_blocks *blocks, csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
     csimi_wide w[3] = {0, 0, 0}, phi[3], mobility, rounded[2] = {0, 0};
     int i;
@@ -21440,9 +21355,8 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
-    int k;
-    for (k = 0; k < 2; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)n);
+    CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)contact_count);
     return arena.high;
 }
 
@@ -21538,7 +21452,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, const csimi_cert_blocks *blocks,
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
                                 csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
@@ -21588,14 +21502,17 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    blocks.at = -1;
+    blocks.speed = blocks.worth = 0;
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
+    kept.speed = kept.missed + problem->contact_count;
+    kept.work = kept.speed + problem->contact_count;
+    kept.rounded = kept.work + problem->contact_count;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;
@@ -21766,10 +21683,10 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->n = n;
     a->window = window;
     a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
-    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
-    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
+    a->p = a->f ? a->f + half : NULL;
     csimi_anderson_clear(a);
 }
 
@@ -22000,6 +21917,7 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
     c->b[1] = c->turn[0] * b[1] - c->turn[1] * b[0];
 }
 
+#if CSIMI_HAS_ROWS
 /* Inverse of the part of W + extra I that the law constrains, zero elsewhere. */
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
@@ -22020,6 +21938,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }
 }
+#endif
 
 /* Readies the local solver for W + eps (tr W / 3) I. */
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
@@ -22032,8 +21951,13 @@ CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, c
     case CSIM_LAW_INVERTIBLE:
         csimi_local_prepare_friction(c, c->extra + contact->omega[0], c->extra + contact->omega[1]);
         break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_prepare_linear(c, contact->mask); break;
     case CSIM_LAW_BOX: csimi_local_prepare_linear(c, 7u); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: break;
     }
@@ -22453,6 +22377,7 @@ static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csi
     lambda[2] = c->mu[1] * (c->turn[1] * y[0] + c->turn[0] * y[1]);
 }
 
+#if CSIMI_HAS_ROWS
 static void csimi_local_linear(const csimi_local *c, const csim_real *v, csim_real *lambda) {
     const csim_real *M = c->inverse;
     lambda[0] = -(M[0] * v[0] + M[1] * v[1] + M[2] * v[2]);
@@ -22485,6 +22410,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
         moved = most > CSIMI_EPS * size;
     }
 }
+#endif
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
@@ -22493,8 +22419,13 @@ static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_con
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: lambda[0] = lambda[1] = lambda[2] = 0; break;
     }
@@ -24658,7 +24589,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(n, contacts);
+    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
@@ -25597,14 +25528,20 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
     return size->factor_blocks > 0 ? size->factor_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
     b->n = n;
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->on = CSIMI_PUSH(arena, unsigned, n);
-    b->rows = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
     b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
+}
+
+CSIMI_FN size_t csimi_bodies_rows(int n) { return 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST); }
+
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+    csimi_bodies_factor_layout(b, arena, n, factor_blocks);
+    b->rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(n));
 }
 
 CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
@@ -26159,7 +26096,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
         return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     }
 #endif
-    csimi_bodies_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
+    csimi_bodies_factor_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
     return size->terms + size->reach_blocks;
 }
 
@@ -26601,7 +26538,6 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -27286,7 +27222,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
@@ -27516,6 +27451,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
                                int window) {
     const int n = size->blocks, contacts = size->contacts;
     const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
+    size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -27527,6 +27463,12 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
+    s->scratch = s->loop.anderson.f; /* between stages: a certificate, the row of a contact while there are no stages */
+    s->scratch_bytes = csim_certificate_bytes(n, contacts);
+    least = csimi_most_bytes(s->scratch_bytes, contacts > 0 ? csimi_bodies_rows(n) * sizeof(csimi_wide) : 0);
+    ring = s->loop.anderson.room * 2 * sizeof(csim_real);
+    if (least > ring) csimi_push(arena, least - ring, 1); /* it goes on there */
+    if (!couples) s->basis.bodies.rows = (csimi_wide *)s->scratch;
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27537,7 +27479,6 @@ static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
     csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
-    csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
 
@@ -27652,8 +27593,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 }
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
-static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
-                                   csim_certificate *certificate) {
+static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, csim_certificate *certificate) {
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
@@ -27665,10 +27605,10 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
-        if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
+        if (csim_problem_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
@@ -27680,11 +27620,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
-    const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    const size_t mark = arena->used;
     const bool couples = !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
-    void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
     csimi_sweep_bind(&s);
@@ -27696,21 +27635,20 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
-    scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
     if (!csimi_basis_open(&s.basis, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
     csimi_sweep_velocities(&s);
     outcome->solver = CSIM_SOLVER_SWEEP;
-    outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
+    outcome->result = csimi_sweep_run(&s, params, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
     outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;
@@ -31769,6 +31707,8 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0;
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
+    if (kind != CSIMI_BOUNDED_COUPLED)
+        s->basis.bodies.rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(size->blocks));
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
@@ -32942,7 +32882,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
 #ifndef CONDSIM_NO_IMPULSE
     if (params->by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
-    return most > SIZE_MAX - 64 ? SIZE_MAX : most + 64;
+    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
 }
 
 #ifndef CONDSIM_NO_IMPULSE
@@ -33162,16 +33102,6 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     }
     return CSIM_OK;
 }
-
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
-CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
 
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error) {
@@ -33537,7 +33467,7 @@ static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena 
     const bool any = n->touches > 0;
     t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
     t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
-    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints + n->springs : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
     t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
 }
 
@@ -33953,14 +33883,6 @@ CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const
     return CSIM_OK;
 }
 
-CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
     return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
@@ -34126,7 +34048,9 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_note_high(w);
     csimi_wake_link(w, slot);
     w->pattern_stale = true;
-    *id = csimi_link_id_of(w, slot);
+    id->index1 = (uint32_t)slot + 1u;
+    id->generation = w->store.link[slot].generation;
+    id->world = w->stamp;
 }
 /* ==== end store/slots.c */
 CSIMI_WARM
@@ -34282,21 +34206,12 @@ CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_join
     return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
 }
 
-CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {
-    return j->gear[k] < 0 ? NULL : w->store.joint + w->store.link[j->gear[k]].item;
-}
-
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j) {
     csim_real q[2];
     int k;
     for (k = 0; k < 2; k++) {
-        const csimi_joint *other = csimi_geared(w, j, k);
-        csimi_joint_pose p;
-        if (!other) {
-            q[k] = s->link_position[7 * (size_t)j->end[k].item];
-            continue;
-        }
-        p = csimi_joint_at(s, other);
+        const csimi_joint *other = w->store.joint + w->store.link[j->gear[k]].item;
+        csimi_joint_pose p = csimi_joint_at(s, other);
         q[k] = csimi_joint_coordinate(other, &p);
     }
     return q[0] - j->ratio * q[1] - j->offset;
@@ -34358,6 +34273,29 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which) {
     return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
 }
+
+/* Rate of the coordinate as terms with one row each, times factor. */
+CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
+                                          csim_real *J) {
+    const csimi_joint_pose p = csimi_joint_at(s, j);
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    int end, n = 0, k;
+    for (k = 0; k < 36; k++) J[k] = 0;
+    for (end = 0; end < 2; end++) {
+        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
+        const int rigid = j->end[end].item;
+        if (j->end[end].kind != CSIMI_PLACE_RIGID) continue;
+        if (j->kind == CSIM_JOINT_SLIDER) {
+            block[n] = s->node_count + 2 * rigid;
+            csimi_store3(J + 9 * n++, e);
+        }
+        block[n] = s->node_count + 2 * rigid + 1;
+        csimi_store3(J + 9 * n++, j->kind == CSIM_JOINT_HINGE
+                                      ? e
+                                      : csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)rigid)), e));
+    }
+    return n;
+}
 #endif
 /* ==== end store/joint_pose.c */
 
@@ -34393,6 +34331,8 @@ static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
 }
 
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
+
+CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
 
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
     return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
@@ -34579,7 +34519,7 @@ CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *s
         if (l->body[k] >= 0) slot[n++] = l->body[k];
     if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
     for (i = 0; i < 2; i++)
-        for (k = 0; k < 2 && s->joint[l->item].gear[i] >= 0; k++)
+        for (k = 0; k < 2; k++)
             if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
     return n;
 }
@@ -34868,7 +34808,6 @@ static void csimi_make_bed(csim_world *w) {
     }
     s->bedded = w->live_bodies - s->active_count;
     for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
-    for (i = s->day.springs; i < s->count.springs; i++) s->link[s->spring_link[i]].broke = false;
     w->pattern_stale = true; /* of those that are up */
     w->bed_stale = false;
 }
@@ -35133,6 +35072,14 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 /* ---- settings of axes */
 
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
+}
+
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
     static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
@@ -35251,14 +35198,17 @@ static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real 
 /* Rate of the coordinate at the end velocities. */
 static csim_real csimi_joint_speed(const csimi_state *s, const csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_rotate(p.base, csim_v3(1, 0, 0));
-    const csimi_place base = csimi_place_beside(s, j->end + 1, p.a);
-    const csim_vec3 v = csimi_place_velocity(s, j->end, p.a);
-    const csim_real length = csim_length(p.d);
-    if (j->kind == CSIM_JOINT_HINGE)
-        return csim_dot(axis, csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
-    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(axis, csim_sub(v, csimi_place_velocity(s, &base, p.a)));
-    return length > 0 ? csim_dot(p.d, csim_sub(v, csimi_place_velocity(s, j->end + 1, p.b))) / length : 0;
+    csim_real J[36], speed = 0;
+    int block[4], k, n;
+    if (!csimi_joint_has_coordinate(j->kind)) {
+        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
+        const csim_real length = csim_length(p.d);
+        return length > 0 ? csim_dot(p.d, v) / length : 0;
+    }
+    n = csimi_joint_coordinate_terms(s, j, 1, block, J);
+    for (k = 0; k < n; k++)
+        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
+    return speed;
 }
 
 /* Force of one row, world axes. */
@@ -35449,6 +35399,14 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
 
 /* ---- lists */
 
+static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
+    csim_link_id id;
+    id.index1 = (uint32_t)slot + 1u;
+    id.generation = w->store.link[slot].generation;
+    id.world = w->stamp;
+    return id;
+}
+
 CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
     int i, n = w ? w->store.count.joints : 0;
     for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
@@ -35467,6 +35425,16 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     return n;
 }
 
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    int i, n = 0;
+    for (i = 0; w && i < w->store.count.joints; i++) {
+        const csimi_joint *j = w->store.joint + i;
+        if (!j->broke) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
+        n++;
+    }
+    return n;
+}
 #endif
 /* ==== end store/joint_state.c */
 
@@ -35534,13 +35502,8 @@ CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 l
 
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
     const csimi_tree *tree = s->state.tree + s->state.tree_link[link].tree;
-    csim_real *out = s->state.coord_force + 3 * tree->first_block, *push = s->state.link_push + 6 * link;
-    const csim_vec3 arm = csim_sub(point, csimi_link_pose(&s->state, link).position);
+    csim_real *out = s->state.coord_force + 3 * tree->first_block;
     int i, k;
-    if (tree->reactions) {
-        csimi_store3(push, csim_add(csimi_load3(push), force));
-        csimi_store3(push + 3, csim_add(csimi_load3(push + 3), csim_add(torque, csim_cross(arm, force))));
-    }
     for (i = link; i >= 0; i = csimi_link_above(&s->state, i)) {
         const csimi_tree_link *at = s->state.tree_link + i;
         const csim_pose pose = csimi_link_pose(&s->state, i);
@@ -35561,13 +35524,6 @@ CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {
     size_t bytes = 3 * (size_t)t->block_count * sizeof(csim_real);
     CSIMI_MEMSET(s->state.coord_rate + 3 * t->first_block, 0, bytes);
     CSIMI_MEMSET(s->coord_rep + 3 * t->first_block, 0, bytes);
-}
-
-CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit) {
-    link->soft[0] = limit->stiffness;
-    link->soft[1] = limit->damping;
-    link->soft[2] = limit->frequency;
-    link->soft[3] = limit->ratio;
 }
 
 /* ---- the public getters and setters */
@@ -35723,18 +35679,6 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) {
-    const csim_real *reaction;
-    CSIMI_READ_TREE(w, id, link, w);
-    (void)s;
-    if (!tree->reactions) return CSIM_WRONG_KIND;
-    reaction = w->store.link_reaction + 6 * (tree->first_link + link);
-    if (force) *force = csimi_load3(reaction);
-    if (torque) *torque = csimi_load3(reaction + 3);
-    return CSIM_OK;
-}
-
 CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
     const csimi_body *b;
     CSIMI_READ_TREE(w, id, 0, link);
@@ -35862,23 +35806,6 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int li
     csimi_wake_tree(w, tree);
     l->lower = lower;
     l->upper = upper;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id, int link,
-                                                  const csim_softness *limit) {
-    static const char fn[] = "csim_tree_set_limit_softness";
-    csimi_tree_link *l;
-    CSIMI_OPEN_TREE(w, id, link, fn);
-    l = s->state.tree_link + tree->first_link + link;
-    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
-    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
-    if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
-    if (csimi_is_soft(limit) && l->yield < 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
-                          "all 0: the definition of this joint had hard limits");
-    csimi_wake_tree(w, tree);
-    csimi_limit_soften(l, limit);
     return CSIM_OK;
 }
 
@@ -36929,28 +36856,6 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
     }
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
-#ifndef CONDSIM_NO_CABLE
-    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) w->store.state.frame_damping[i] = angular;
-#endif
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_damping(const csim_world *w, csim_body_id id, csim_real *linear,
-                                           csim_real *angular) {
-    const csimi_state *s;
-    const csimi_body *b;
-    csim_real both[2] = {0, 0};
-    csim_status status = csimi_read_body(w, id, w, &b);
-    if (status) return status;
-    s = &w->store.state;
-    if (b->tree >= 0) both[0] = s->tree[b->tree].mass_damping;
-    if (b->tree < 0 && b->node_count > 0) both[0] = s->node_damping[b->first_node];
-    if (b->rigid >= 0) CSIMI_MEMCPY(both, s->rigid_damping + 2 * (size_t)b->rigid, sizeof both);
-#ifndef CONDSIM_NO_CABLE
-    if (b->frame_count > 0) both[1] = s->frame_damping[b->first_frame];
-#endif
-    if (linear) *linear = both[0];
-    if (angular) *angular = both[1];
     return CSIM_OK;
 }
 
@@ -37078,7 +36983,11 @@ static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, in
     for (i = 0; i < w->store.count.links; i++) {
         const csimi_link *l = w->store.link + i;
         if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) out[n] = csimi_link_id_of(w, i);
+        if (out && n < capacity) {
+            out[n].index1 = (uint32_t)i + 1u;
+            out[n].generation = l->generation;
+            out[n].world = w->stamp;
+        }
         n++;
     }
     return n;
@@ -37092,19 +37001,6 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
     int slot;
     if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
     return csimi_list_links(w, slot, out, capacity);
-}
-
-CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
-    const csimi_store *s = w ? &w->store : NULL;
-    int i, n = 0;
-    for (i = 0; s && i < s->count.joints + s->count.springs; i++) {
-        const bool joint = i < s->count.joints;
-        const int slot = joint ? s->joint[i].link : s->spring_link[i - s->count.joints];
-        if (!(joint ? s->joint[i].broke : s->link[slot].broke)) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, slot);
-        n++;
-    }
-    return n;
 }
 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
@@ -37390,9 +37286,6 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
         CSIMI_PART(csimi_link, apart, FLAG, 0),
         CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
-        CSIMI_PART(csimi_link, tension, REALS, 0),
-        CSIMI_PART(csimi_link, broken, FLAG, 0),
-        CSIMI_PART(csimi_link, broke, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -37503,7 +37396,6 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, gravity, REALS, 0),
-        CSIMI_PART(csimi_tree, reactions, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -37522,7 +37414,6 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, lower, REALS, 0),
         CSIMI_PART(csimi_tree_link, upper, REALS, 0),
-        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
@@ -38014,10 +37905,7 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
     if (l.slack != -1 && (l.slack != l.coord + l.dofs || l.dofs != 1))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "slack", l.slack,
                              "-1, or behind its coordinate");
-    if (l.yield != -1 && (l.yield != l.coord + l.dofs + (l.slack >= 0) || l.dofs != 1))
-        return csimi_unsound(s, "state.tree_link", tree->first_link + i, "yield", l.yield,
-                             "-1, or behind its coordinate");
-    count = l.dofs + (l.slack >= 0) + (l.yield >= 0);
+    count = l.dofs + (l.slack >= 0);
     if (count > 0) limb = csimi_limb_of_link(s, tree, l.coord, count);
     if (limb < 0 || (count == 0 && (l.coord < 0 || l.coord > 3 * tree->block_count)))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "coord", l.coord, "in blocks of one limb");
@@ -38201,19 +38089,16 @@ static bool csimi_ends_stand(const csimi_staged *s, int slot, const csimi_link *
     return true;
 }
 
-/* A hinge or slider that lives in a slot of links, or none and a link on a joint of one coordinate. */
-static bool csimi_gear_stands(const csimi_staged *s, int slot, const csimi_place *end) {
+/* A hinge or slider that lives in a slot of links. */
+static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     csimi_link l;
     csimi_joint j;
-    if (slot == -1)
-        return end->kind == CSIMI_PLACE_LINK && end->item >= 0 && end->item < s->n->tree_links &&
-               CSIMI_LINK_INT(s, end->item, dofs) == 1;
-    if (end->kind != CSIMI_PLACE_GROUND) return false;
     if (slot < 0 || slot >= s->n->links) return false;
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
+    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
+           j.end[1].kind != CSIMI_PLACE_LINK;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -38249,9 +38134,7 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
     if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
-        if (j.kind == CSIM_JOINT_GEAR
-                ? !csimi_gear_stands(s, j.gear[k], j.end + k) || (j.gear[k] >= 0 && j.gear[0] == j.gear[1])
-                : j.gear[k] != -1)
+        if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
         if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
@@ -38820,23 +38703,31 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
-#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
-    !CSIMI_HAS_TREES
-enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
-#else
-enum { CSIMI_MOVING_SIDES = 2 };
-#endif
-
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return CSIMI_MOVING_SIDES * side * n->contacts +
+    return (CSIMI_MEETS ? 2 : 1) * side * n->contacts +
            2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+}
+
+/* The next of numbers that were laid out together; null when they are only counted. */
+static csim_real *csimi_next_reals(csim_real **at, size_t count) {
+    csim_real *x = *at;
+    if (x) *at = x + count;
+    return x;
+}
+
+static int *csimi_next_ints(int **at, size_t count) {
+    int *x = *at;
+    if (x) *at = x + count;
+    return x;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    csim_real *real;
+    int *number;
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -38848,17 +38739,18 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
-    f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    real = CSIMI_PUSH(arena, csim_real, 18 * blocks); /* vectors of all blocks follow each other */
+    f->frozen = csimi_next_reals(&real, 3 * blocks);
+    f->vk = csimi_next_reals(&real, 3 * blocks);
+    f->b = csimi_next_reals(&real, 3 * blocks);
+    f->v = csimi_next_reals(&real, 3 * blocks);
+    f->v_end = csimi_next_reals(&real, 3 * blocks);
+    f->rep = csimi_next_reals(&real, 3 * blocks);
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
-    f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v_end = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->rep = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
+    f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
@@ -38869,16 +38761,17 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    f->island = CSIMI_PUSH(arena, int, blocks);
-    f->contact_island = CSIMI_PUSH(arena, int, rows);
-    f->local = CSIMI_PUSH(arena, int, blocks);
-    f->island_blocks = CSIMI_PUSH(arena, int, blocks);
-    f->island_contacts = CSIMI_PUSH(arena, int, rows);
-    f->island_first = CSIMI_PUSH(arena, int, blocks + 1);
-    f->island_contact_first = CSIMI_PUSH(arena, int, blocks + 1);
+    number = CSIMI_PUSH(arena, int, 6 * blocks + 2 * rows + 2);
+    f->island = csimi_next_ints(&number, blocks);
+    f->local = csimi_next_ints(&number, blocks);
+    f->island_blocks = csimi_next_ints(&number, blocks);
+    f->aggregate_of = csimi_next_ints(&number, blocks);
+    f->island_first = csimi_next_ints(&number, blocks + 1);
+    f->island_contact_first = csimi_next_ints(&number, blocks + 1);
+    f->contact_island = csimi_next_ints(&number, rows);
+    f->island_contacts = csimi_next_ints(&number, rows);
     f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
-    f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
@@ -39238,7 +39131,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
+        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }
@@ -39288,7 +39181,10 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
+    c->part_a = c->part_b = -1;
+#if CSIMI_HAS_NODES
+    c->shape_b = c->surface_b = c->self = -1;
+#endif
     return c;
 }
 
@@ -39407,6 +39303,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
+    csim_vec3 on_b;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     csimi_found_kept *own;
     if (!c) return;
@@ -39417,8 +39314,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->normal = n;
     c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-    c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
-    c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
+    on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
     own->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);
@@ -39597,7 +39494,6 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->part_a = a->item;
         c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
-        c->point_b = out[i].point_b;
         c->normal = out[i].normal;
         c->gap = out[i].gap - thickness;
         c->a = csimi_shape_place(s, a->item, c->meet);
@@ -39723,8 +39619,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     c->radius = radius[0] + radius[1];
     c->gap = distance - c->radius;
     c->point_a = csim_madd(point[0], -radius[0], n);
-    c->point_b = csim_madd(point[1], radius[1], n);
-    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, c->point_b));
+    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, csim_madd(point[1], radius[1], n)));
     c->a = csimi_place_edge(state, edge[0], c->meet);
     c->b = csimi_place_edge(state, edge[1], c->meet);
 }
@@ -40003,7 +39898,6 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
     c->radius = r[0] + r[1];
     c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
     c->point_a = csim_madd(point[0], -r[0], n);
-    c->point_b = csim_madd(point[1], r[1], n);
     c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
         const bool vertex = e[k].node[0] == e[k].node[1];
@@ -40237,7 +40131,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
         if (!c) continue;
         c->part_b = b->item;
         c->radius = r;
-        c->point_a = c->point_b = csim_madd(p->x, -foot[i].distance, n);
+        c->point_a = csim_madd(p->x, -foot[i].distance, n);
         c->normal = n;
         c->gap = foot[i].distance - r;
         csimi_probe_place(s, p, c);
@@ -40285,7 +40179,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     if (!c) return;
     c->shape_b = c->part_b = b->item;
     c->radius = r;
-    c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
+    c->point_a = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
     c->gap = gap;
     csimi_probe_place(s, p, c);
@@ -40315,7 +40209,6 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     if (!c) return;
     c->radius = p->radius + rb;
     c->point_a = csim_madd(p->x, -p->radius, n);
-    c->point_b = csim_madd(xb, rb, n);
     c->meet = p->x;
     c->normal = n;
     c->gap = gap;
@@ -40405,7 +40298,6 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->normal = n;
         c->gap = gap;
         c->point_a = csim_madd(p->x, -p->radius, n);
-        c->point_b = csim_madd(hit.point, B->radius + B->surface.thickness, n);
         csimi_probe_place(s, p, c);
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
@@ -40443,7 +40335,6 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
             c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
         c->point_a = csim_madd(p->x, -p->radius, c->normal);
-        c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
         c->gap = gap;
         csimi_probe_place(s, p, c);
         c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
@@ -40616,7 +40507,6 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     c->gap = t->gap + left - thickness;
     c->sink = left;
     c->point_a = csim_madd(t->point_a, left, t->normal);
-    c->point_b = csim_madd(t->point_b, thickness, t->normal);
     c->meet = m->particle ? m->pose.position : x; /* as nodes do: on the centre line */
     c->a = csimi_place_edge(&s->state, m->frame, c->meet);
     c->b = m->particle ? csimi_place_node(m->b->item) : csimi_shape_place(s, m->b->item, c->meet);
@@ -41112,10 +41002,12 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f) {
     const csimi_store *s = &w->store;
-    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b)), n;
+    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b));
+#if CSIMI_HAS_NODES
     csimi_surface_hit hit;
     csim_real gap;
     uint32_t feature;
+    csim_vec3 n;
     if (f->shape_b >= 0)
         return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
                                    &feature) -
@@ -41127,6 +41019,9 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     if (f->a.kind == CSIMI_PLACE_EDGE && f->b.kind == CSIMI_PLACE_EDGE)
         return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
+#else
+    (void)surfaces;
+#endif
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }
 /* ==== end step/detect.c */
@@ -41157,11 +41052,24 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
     return side;
 }
 
+/* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
+static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    const csim_real *v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
+    int k;
+    if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
+    for (k = 0; k < 6; k++)
+        if (v[k] < 0 || v[k] > 0) return false;
+    return true;
+}
+
 /* The terms of a place. */
 static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
                                csim_real *mass, csim_real *moved) {
     csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    int block[CSIMI_PLACE_TERMS], n;
+    *mass = 0;
+    if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
+    n = csimi_place_terms(s, p, point, block, J);
     *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return csimi_terms_side(f, n, block, J, moved);
 }
@@ -41293,55 +41201,6 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
         CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
     }
     return n;
-}
-
-/* Rate of the coordinate of a hinge or slider as terms of one row each, times factor; returns how many. */
-static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
-                                                 int *block, csim_real *J) {
-    const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
-    csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
-    int end, n = 0, k, count;
-    for (end = 0; end < 2; end++) {
-        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
-        const csimi_place *at = j->end + end;
-        csimi_store3(D, e);
-        if (j->kind == CSIM_JOINT_HINGE) {
-            n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
-        } else if (at->kind == CSIMI_PLACE_RIGID) {
-            CSIMI_MEMSET(J + 9 * n, 0, 18 * sizeof *J);
-            block[n] = s->node_count + 2 * at->item;
-            csimi_store3(J + 9 * n++, e);
-            block[n] = s->node_count + 2 * at->item + 1;
-            csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
-        } else if (at->kind == CSIMI_PLACE_LINK) {
-            count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
-            for (k = n; k < n + count; k++) {
-                csimi_matmul(D, J + 9 * k, W);
-                CSIMI_MEMCPY(J + 9 * k, W, sizeof W);
-            }
-            n += count;
-        }
-    }
-    return n;
-}
-
-/* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
-CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
-                              csim_contact *c) {
-    const csim_real factor = k ? j->scale * j->ratio : j->scale;
-    const csimi_joint *other = csimi_geared(w, j, k);
-    csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
-    int block[2 * CSIMI_PLACE_TERMS], n = 1;
-    if (other) {
-        n = csimi_coordinate_terms(s, other, factor, block, J);
-    } else {
-        const csimi_tree_link *link = s->tree_link + j->end[k].item;
-        CSIMI_MEMSET(J, 0, 9 * sizeof *J);
-        block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
-        J[link->coord % 3] = factor;
-    }
-    csimi_joint_side(f, s, c, k, n, block, J);
 }
 
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
@@ -41507,17 +41366,14 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
 }
 
-CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
-    const csimi_store *s = &w->store;
-    const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
-    return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
-}
-
 CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
     int i;
     for (i = 0; i < f->found_count; i++) {
-        const csim_real bound = csimi_rolling_bound(w, f, f->found + i);
-        if (bound > 0) csimi_rolling_row(w, f, f->found + i, bound);
+        const csimi_found_contact *c = f->found + i;
+        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+        if (bound > 0) csimi_rolling_row(w, f, c, bound);
     }
 }
 #endif
@@ -42077,30 +41933,19 @@ static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_join
 
 static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                              csim_contact *c) {
-    csimi_gear_side(w, f, s, j, 0, c);
-    csimi_gear_side(w, f, s, j, 1, c);
-}
-
-/* Length that makes metres of the coordinate of the first end. */
-static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
-    const csimi_joint *first = csimi_geared(w, j, 0);
-    const csimi_state *s = &w->store.state;
-    const csimi_place ground = csimi_place_ground(csim_v3(0, 0, 0));
-    if (first) return csimi_joint_unit(first);
-    return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
-}
-
-static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
-    int k;
-    for (k = 0; k < 2; k++)
-        if (csimi_geared(w, j, k) && csimi_geared(w, j, k)->broken) return false;
-    return true;
+    csim_real J[36];
+    int block[4], end, n;
+    for (end = 0; end < 2; end++) {
+        const csimi_joint *other = w->store.joint + w->store.link[j->gear[end]].item;
+        n = csimi_joint_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
+        csimi_joint_side(f, s, c, end, n, block, J);
+    }
 }
 
 static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c;
     int k;
-    j->scale = csimi_gear_unit(w, j);
+    j->scale = csimi_joint_unit(w->store.joint + w->store.link[j->gear[0]].item);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
@@ -42153,7 +41998,9 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
             csimi_joint *j = s->joint + i;
             if ((j->kind == CSIM_JOINT_GEAR) != (gears == 1)) continue;
             for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-            if (j->broken || (gears && !csimi_gear_holds(w, j))) continue;
+            if (j->broken ||
+                (gears && (s->joint[s->link[j->gear[0]].item].broken || s->joint[s->link[j->gear[1]].item].broken)))
+                continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
             else if (j->axes >= 0)
@@ -42498,22 +42345,16 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     f->tree_row[i - f->first_tree_row] = at;
 }
 
-/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. A soft one
-       lambda = -kappa (v + bias),   bias = h k gap / kappa beyond it, gap / h before it,   kappa = sigma h^2 k + h c,
-   acts on the massless coordinate behind it, which gives way by lambda / kappa. */
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
 static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + link;
-    const csim_real *give = s->link_work[link].give;
-    const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
-    const bool soft = l->yield >= 0 && give[1] > 0;
-    csim_real phi;
-    if (!end.near) return;
-    if (soft)
-        phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
-    else
-        phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
-    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
+    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
+    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
+    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
+    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
+    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0,
+                         CSIMI_HUGE);
 }
 
 /* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
@@ -42569,8 +42410,10 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
-        csimi_limit_row(w, f, i, 1);
-        csimi_limit_row(w, f, i, -1);
+        if (l->lower <= l->upper) {
+            csimi_limit_row(w, f, i, 1);
+            csimi_limit_row(w, f, i, -1);
+        }
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];
@@ -42600,184 +42443,6 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 }
 #endif
 /* ==== end step/tree_rows.c */
-
-/* ==== begin step/reactions.c ==================================================================================== */
-#if !defined(CONDSIM_NO_TREE)
-/* step/reactions: what the joints of trees carry. Newton's laws for all that hangs on a joint: the accelerations of the
-   step and the weight ask for a force (Newton-Euler, csimi_tree_study); what contacts, links of the world, pushes and
-   damping do not give comes through the joint. */
-
-/* An impulse at a point, and a couple, on what a place is on. */
-static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csim_vec3 impulse, csim_vec3 point,
-                        csim_vec3 couple) {
-    const csimi_state *s = &w->store.state;
-    csim_real *out = w->store.link_reaction + 6 * (size_t)p->item;
-    csim_vec3 arm;
-    if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
-    arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
-    csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
-    csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));
-}
-
-/* Row i of the frame in world axes. */
-static csim_vec3 csimi_row_impulse(const csimi_step_frame *f, int i) {
-    csim_real world[3] = {0, 0, 0};
-    if (i >= 0) csimi_addmulT3(f->contacts[i].R, f->lambda + 3 * (size_t)i, world);
-    return csimi_load3(world);
-}
-
-static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
-    const csim_vec3 none = csim_v3(0, 0, 0);
-    int i, rolling = f->found_count;
-    for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *found = f->found + i;
-        const bool kept = csimi_keeps(w) && f->kept[i].kept.pair;
-        const csim_vec3 impulse = csimi_row_impulse(f, i);
-        const csim_real bound = csimi_rolling_bound(w, f, found);
-        csimi_react(w, &found->a, 1, impulse, found->meet, none);
-        csimi_react(w, &found->b, -1, impulse, kept ? f->kept[i].meet_b : found->meet, none);
-        if (bound > 0) {
-            const csim_vec3 couple = csim_scale(bound / f->contacts[rolling].hi[0], csimi_row_impulse(f, rolling));
-            csimi_react(w, &found->a, 1, none, found->meet, couple);
-            csimi_react(w, &found->b, -1, none, found->meet, couple);
-            rolling++;
-        }
-    }
-}
-
-#ifndef CONDSIM_NO_JOINTS
-/* A gear on the coordinate of a hinge or slider. */
-static void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
-    const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
-    const csim_vec3 along = csim_scale(impulse, csim_rotate(p.base, csim_v3(1, 0, 0))), none = csim_v3(0, 0, 0);
-    const bool turn = j->kind == CSIM_JOINT_HINGE;
-    int end;
-    for (end = 0; end < 2; end++)
-        csimi_react(w, j->end + end, end ? -1 : 1, turn ? none : along, p.a, turn ? along : none);
-}
-
-/* Push and couple of all rows of a joint. */
-static void csimi_joint_pull(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, csim_vec3 *push,
-                             csim_vec3 *couple) {
-    const csimi_axes *ax = j->axes >= 0 ? w->store.axes + j->axes : NULL;
-    const csim_vec3 limit = csimi_row_impulse(f, j->row[CSIMI_ROW_LIMIT]);
-    int line, k;
-    *push = csimi_row_impulse(f, j->row[CSIMI_ROW_POINT]);
-    *couple = csimi_row_impulse(f, j->row[CSIMI_ROW_TURN]);
-    if (j->kind == CSIM_JOINT_HINGE)
-        *couple = csim_add(*couple, limit);
-    else
-        *push = csim_add(*push, limit);
-    for (line = 0; line < CSIMI_AXES_LINES && ax; line++) {
-        const csim_real *lambda = f->lambda + 3 * (size_t)(ax->row[line] < 0 ? 0 : ax->row[line]);
-        if (line % 2 == 0) *push = csim_add(*push, csimi_row_impulse(f, ax->row[line]));
-        for (k = 0; k < 3 && line % 2 && ax->row[line] >= 0; k++) {
-            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            *couple = csim_madd(*couple, lambda[k], csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
-        }
-    }
-    *couple = csim_scale(j->scale, *couple);
-}
-
-static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
-    csimi_joint_pose p;
-    csim_vec3 push, couple;
-    bool apart;
-    int k;
-    if (j->kind == CSIM_JOINT_GEAR) {
-        const csim_real impulse = j->row[CSIMI_ROW_POINT] < 0 ? 0 : j->scale * f->lambda[3 * j->row[CSIMI_ROW_POINT]];
-        for (k = 0; k < 2; k++)
-            if (csimi_geared(w, j, k)) csimi_react_geared(w, csimi_geared(w, j, k), k ? -j->ratio * impulse : impulse);
-        return;
-    }
-    p = csimi_joint_at(&w->store.state, j);
-    apart = j->axes >= 0 ? csimi_axes_points(j, w->store.axes + j->axes) : j->kind != CSIM_JOINT_SLIDER;
-    csimi_joint_pull(w, f, j, &push, &couple);
-    csimi_react(w, j->end, 1, push, p.a, couple);
-    csimi_react(w, j->end + 1, -1, push, apart ? p.b : p.a, couple);
-}
-#endif
-
-/* What links of the world and pushes give; contacts have been counted. */
-static void csimi_react_links(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
-    const csimi_store *s = &w->store;
-    int i;
-#ifndef CONDSIM_NO_SPRINGS
-    for (i = 0; i < s->count.springs; i++) {
-        const csimi_place *end = s->state.spring + 2 * i;
-        const csim_vec3 pull = csimi_spring_impulse(&s->state, step, i, f->v), none = csim_v3(0, 0, 0);
-        csimi_react(w, end, 1, pull, csimi_place_point(&s->state, end), none);
-        csimi_react(w, end + 1, -1, pull, csimi_place_point(&s->state, end + 1), none);
-    }
-#endif
-#ifndef CONDSIM_NO_JOINTS
-    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
-#endif
-    for (i = 0; i < s->count.tree_links; i++) {
-        csim_real *push = s->state.link_push + 6 * i;
-        const csimi_place p = csimi_place_link(&s->state, i, csimi_link_pose(&s->state, i).position);
-        csimi_react(w, &p, f->h, csimi_load3(push), csimi_link_pose(&s->state, i).position, csimi_load3(push + 3));
-        CSIMI_MEMSET(push, 0, 6 * sizeof *push);
-    }
-    (void)f, (void)step;
-}
-
-/* link_reaction holds the impulses on each link, about the origin of the tree, and becomes what its joint carries. */
-static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
-    csimi_state *s = &w->store.state;
-    const csimi_tree *tree = s->tree + t;
-    const size_t at = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
-    csim_real *acceleration = f->v_end + at;
-    int i, k;
-    for (i = tree->first_link + tree->link_count - 1; i > tree->first_link; i--)
-        for (k = 0; k < 6; k++)
-            w->store.link_reaction[6 * (tree->first_link + s->tree_link[i].parent) + k] +=
-                w->store.link_reaction[6 * i + k];
-    if (tree->mass_damping > 0) {
-        csimi_tree_study(s, t, f->v + at, NULL, tree->gravity);
-        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
-            csim_real *out = w->store.link_reaction + 6 * i;
-            const csim_real lost = -f->h * tree->mass_damping;
-            csimi_store3(out, csim_madd(csimi_load3(out), lost, s->link_work[i].H.v));
-            csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), lost, s->link_work[i].H.w));
-        }
-    }
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const size_t c = at + (size_t)(s->tree_link[i].coord + k);
-            acceleration[s->tree_link[i].dof + k] = (f->v[c] - f->vk[c]) / (f->theta * f->h);
-        }
-    csimi_tree_study(s, t, f->vk + at, acceleration, tree->gravity);
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
-        csim_real *out = w->store.link_reaction + 6 * i;
-        const csimi_link_work *work = s->link_work + i;
-        const csim_vec3 force = csim_madd(work->F.v, -1 / f->h, csimi_load3(out));
-        const csim_vec3 moment = csim_madd(work->F.w, -1 / f->h, csimi_load3(out + 3));
-        csimi_store3(out, force);
-        csimi_store3(out + 3, csim_sub(moment, csim_cross(work->r, force)));
-    }
-}
-
-CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
-    const csimi_store *s = &w->store;
-    bool any = false;
-    int t;
-    for (t = 0; t < s->count.trees; t++) any = any || s->state.tree[t].reactions;
-    if (!any) return;
-    CSIMI_MEMSET(s->link_reaction, 0, 6 * sizeof(csim_real) * (size_t)s->count.tree_links);
-    csimi_react_contacts(w, f);
-    csimi_react_links(w, f, step);
-    for (t = 0; t < s->count.trees; t++) {
-        const csimi_tree *tree = s->state.tree + t;
-        if (tree->reactions && tree->mode == CSIMI_FREE)
-            csimi_react_tree(w, f, t);
-        else
-            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
-                         6 * sizeof(csim_real) * (size_t)tree->link_count);
-    }
-}
-#endif
-/* ==== end step/reactions.c */
 
 /* ==== begin step/rows.c ========================================================================================= */
 /* step/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
@@ -42860,8 +42525,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     approach = u[0];
     csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
-    free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+    free_end = approach;
+    if (w->def.integrator != CSIM_BACKWARD_EULER) /* which asks for the start of the step alone */
+        free_end += f->h * csim_dot(found->normal,
+                                    csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
@@ -43134,16 +42801,25 @@ static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *s
 /* Links of all cables at most: an open one has one more than edges. */
 static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
 
+/* Rigid bodies of an island at most. */
+static int csimi_most_rigids(const csimi_counts *n) {
+    if (!CSIMI_HAS_RIGID) return 0; /* that move */
+    return CSIMI_ALONE ? csimi_imin(n->rigids, 1) : n->rigids;
+}
+
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
+    const int rigids = csimi_most_rigids(n);
+    int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
+    int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
+    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
+    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
-    size.matrix_blocks = n->matrix_blocks;
+    size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.side = csimi_most_side(n);
@@ -43151,11 +42827,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
-    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0;
     if (n->coords > 0 || merged)
-        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
@@ -43163,7 +42839,6 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
-    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -43171,12 +42846,15 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
-        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
+        size_t restrain = csimi_restrain_bytes(&size);
+        if (restrain > 0) restrain += 3 * sizeof(csim_real) * (size_t)rows + CSIMI_ALIGN; /* where the solve began */
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
-    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 4 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
-    csimi_push(&arena, (size_t)blocks, 1);
-    return arena.used;
+    if (n->joints > 0) { /* which islands are solved again, and why */
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)blocks);
+        CSIMI_PUSH(&arena, unsigned char, blocks);
+    }
+    return arena.used; /* union-find, before the first island, takes less than an island */
 }
 
 /* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
@@ -43319,8 +42997,9 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
 }
 
 static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    const csim_contact c = *a;
+    csim_contact c;
     if (a == b) return;
+    c = *a;
     *a = *b;
     *b = c;
 }
@@ -43615,15 +43294,22 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 }
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
-static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, const csim_real *begun,
-                               csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
-    csim_outcome kept = *outcome;
+static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                               const int *contact, csimi_arena *arena, csim_solution *solution,
+                               csim_outcome *outcome) {
+    csim_outcome kept;
+    csim_real *begun;
+    int i;
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
     if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
+    kept = *outcome;
+    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
+    if (arena->overflow) return;
+    for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
@@ -43640,7 +43326,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
-    csim_real *begun;
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
@@ -43651,8 +43336,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
 #endif
-    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    CSIMI_MEMCPY(begun, p.solution.lambda, 3 * sizeof *begun * (size_t)contacts);
     if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
@@ -43668,7 +43351,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
+    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -43764,16 +43447,27 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 
    Half-step (4.50)-(4.54): the midpoint rule with forces at q_k + h/2 v as they are there, not linearised about q_k. */
 
+CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_state there;
+    CSIMI_MEMSET(&there, 0, sizeof there);
+    there.x = f->drift.x;
+    there.com = f->drift.com;
+    there.rotation = f->drift.rotation;
+    there.frame = f->drift.frame;
+    csimi_advance(w, step, step->h / 2, f->vk, &there);
+}
+
 CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
-    csimi_state *s = &w->store.state, *d = &f->drift, t = *s;
-    s->x = d->x;
-    s->com = d->com;
-    s->rotation = d->rotation;
-    s->frame = d->frame;
-    d->x = t.x;
-    d->com = t.com;
-    d->rotation = t.rotation;
-    d->frame = t.frame;
+    csimi_state *s = &w->store.state;
+    const csimi_drift d = f->drift;
+    f->drift.x = s->x;
+    f->drift.com = s->com;
+    f->drift.rotation = s->rotation;
+    f->drift.frame = s->frame;
+    s->x = d.x;
+    s->com = d.com;
+    s->rotation = d.rotation;
+    s->frame = d.frame;
 }
 
 /* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that
@@ -45003,7 +44697,8 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     for (i = 0; i < f->found_count; i++) {
         double gap;
         if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
-        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) - f->found[i].sink);
+        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
+                       csimi_sink_of(f->found + i));
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
@@ -45601,40 +45296,10 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
 }
 #endif
 /* ==== end step/touching.c */
-CSIMI_WARM
-/* ==== begin step/strain.c ======================================================================================= */
-#if !defined(CONDSIM_NO_SPRINGS)
-/* step/strain: what springs bore in a step, and which of them let go. */
 
-/* The force that the step took: of the length at its end, where forces are those of the middle half way; the damper saw
-   the mean rate. */
-static csim_real csimi_spring_tension(const csim_world *w, const csimi_step_frame *f, int k) {
-    const csim_real *data = w->store.state.spring_data + 3 * (size_t)k;
-    const csim_real before = csimi_spring_length(&w->store.state, k), after = csimi_spring_length(&f->next, k);
-    const csim_real length = w->def.integrator == CSIM_BACKWARD_EULER ? after : (before + after) / 2;
-    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h;
-}
-
-/* A spring that bore more than it can has no stiffness any more; its blocks of A go with the next pattern. */
-CSIMI_FN void csimi_springs_commit(csim_world *w, const csimi_step_frame *f) {
-    csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < s->count.springs; i++) {
-        csimi_link *l = s->link + s->spring_link[i];
-        l->tension = csimi_spring_tension(w, f, i);
-        l->broke = l->break_force > 0 && !l->broken && csimi_abs(l->tension) > l->break_force;
-        if (!l->broke) continue;
-        l->broken = true;
-        s->state.spring_data[3 * i + 1] = s->state.spring_data[3 * i + 2] = 0;
-        w->pattern_stale = true;
-    }
-}
-#endif
-/* ==== end step/strain.c */
-CSIMI_COLD
 /* ==== begin step/tell.c ========================================================================================= */
 #if !defined(CONDSIM_NO_EVENTS)
-/* step/tell: what a step tells beside its contacts: hits, bodies that moved, links that broke, sleep. They are
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
    written when the step is committed; what touches has been found before (touching.c). */
 
 /* ---- what moved */
@@ -45730,10 +45395,11 @@ CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
     csimi_told *told = &w->store.told;
     const csimi_link *l = w->store.link + link;
     csim_break_event *e = told->joint_break + told->break_count;
-    if (w->store.capacity.touches == 0) return;
-    if (told->break_count >= w->store.capacity.joints + w->store.capacity.springs) return; /* each breaks once */
+    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
     CSIMI_MEMSET(e, 0, sizeof *e);
-    e->joint = csimi_link_id_of(w, link);
+    e->joint.index1 = (uint32_t)link + 1u;
+    e->joint.generation = l->generation;
+    e->joint.world = w->stamp;
     e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
     e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
     told->break_count++;
@@ -45764,8 +45430,6 @@ CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
     s->told.break_count = s->told.sleep_count = 0;
     for (i = 0; i < s->count.joints; i++)
         if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
-    for (i = 0; i < s->count.springs; i++)
-        if (s->link[s->spring_link[i]].broke) csimi_tell_break(w, s->spring_link[i]);
 }
 
 CSIM_API csim_events csim_world_events(const csim_world *w) {
@@ -46290,8 +45954,6 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
-    csimi_trees_react(w, f, step);
-    csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
@@ -46536,7 +46198,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
     if (ahead) {
-        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_go_ahead(w, f, &step);
         csimi_exchange(w, f);
     }
     status = csimi_compute_step(w, f, &step, arena);
@@ -47898,9 +47560,9 @@ CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, cs
 /* ==== end world/push.c */
 
 /* ==== begin world/link.c ======================================================================================== */
-/* world/link: springs and exclusions; the ends of links. */
+/* world/link: making springs and exclusions; the ends of links. */
 
-CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
@@ -47971,7 +47633,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     s = &w->store;
     item = s->count.springs++;
     for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
-    length = csimi_spring_length(&s->state, item);
+    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
@@ -47979,23 +47641,6 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_spring_get(const csim_world *w, csim_link_id id, csim_spring_state *out) {
-    const csimi_link *l;
-    csim_status status;
-    int slot;
-    if (!w || !out) return CSIM_NULL_ARGUMENT;
-    if ((status = csimi_find_link(w, id, "csim_spring_get", &slot, NULL)) != 0) return status;
-    l = w->store.link + slot;
-    if (l->kind != CSIMI_SPRING) return CSIM_WRONG_KIND;
-    CSIMI_MEMSET(out, 0, sizeof *out);
-    out->length = csimi_spring_length(&w->store.state, l->item);
-    out->force = l->tension;
-    out->broken = l->broken;
-    if (l->body[0] >= 0) out->a = csimi_body_id_of(w, l->body[0]);
-    if (l->body[1] >= 0) out->b = csimi_body_id_of(w, l->body[1]);
     return CSIM_OK;
 }
 #endif
@@ -48458,34 +48103,21 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     return csimi_check_joint_axes(e, fn, d);
 }
 
-/* End k of a gear: a hinge or slider, or, where no joint is named, a link on a joint of one coordinate. */
-static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const char *fn, int k, csimi_joint *j,
-                                  int *bodies) {
-    const csim_link_id id = k ? d->second : d->first;
-    const csim_attachment *at = k ? &d->b : &d->a;
-    const csimi_state *s = &w->store.state;
-    csim_status status;
-    bool fits;
-    if (id.index1 == 0 && csim_body_valid(w, at->body) && w->store.body[at->body.index1 - 1].kind == CSIM_BODY_TREE) {
-        if ((status = csimi_attach(w, at, fn, j->end + k, bodies + k)) != 0) return status;
-        fits = s->tree_link[j->end[k].item].dofs == 1;
-    } else {
-        if ((status = csimi_find_link(w, id, fn, j->gear + k, &w->error)) != 0) return status;
-        fits = w->store.link[j->gear[k]].kind == CSIMI_JOINT &&
-               csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
-    }
-    if (fits) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
-                      "a hinge or slider, or a link on a joint of one coordinate");
-}
-
-static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j,
-                                   int *bodies) {
+/* The joints behind the two links of a gear. */
+static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j) {
     csim_status status;
     int k;
-    for (k = 0; k < 2; k++)
-        if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
-    if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
+    for (k = 0; k < 2; k++) {
+        const csimi_link *l;
+        if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
+        l = w->store.link + j->gear[k];
+        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
+            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
+            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                              "a hinge or slider of rigid bodies");
+    }
+    if (j->gear[0] == j->gear[1])
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
@@ -48586,7 +48218,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     j->break_torque = d->break_torque;
     j->scale = 1;
     for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_ends(w, d, fn, j, bodies);
+    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
@@ -48947,7 +48579,7 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
 static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
 
 static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
-    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d) + csimi_is_soft(&d->limit);
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
 }
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
@@ -48996,14 +48628,13 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
-    if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -49127,7 +48758,6 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     out->friction = d->friction;
     out->lower = d->lower;
     out->upper = d->upper;
-    csimi_limit_soften(out, &d->limit);
     out->stiffness = d->stiffness;
     out->rate_gain = d->rate_gain;
     out->effort = d->effort;
@@ -49135,8 +48765,6 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     CSIMI_MEMSET(q, 0, 7 * sizeof *q);
     CSIMI_MEMSET(target, 0, 4 * sizeof *target);
     CSIMI_MEMSET(s->link_impulse + CSIMI_TREE_JOINT_ROWS * link, 0, CSIMI_TREE_JOINT_ROWS * sizeof *q);
-    CSIMI_MEMSET(s->link_reaction + 6 * link, 0, 6 * sizeof *q);
-    CSIMI_MEMSET(s->state.link_push + 6 * link, 0, 6 * sizeof *q);
     q[3] = 1;
     q[0] = out->dofs == 1 ? d->position : 0;
     if (d->joint == CSIM_TREE_FLOATING) {
@@ -49163,7 +48791,6 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
                 link[j].coord = at;
                 link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
-                link[j].yield = csimi_is_soft(&def->links[j].limit) ? at - 1 : -1;
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
@@ -49251,7 +48878,6 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->mode = csimi_mode_of(def->motion);
     tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
-    tree->reactions = def->reactions;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
     for (i = 0; i < tree->modes; i += 3) {
@@ -51120,9 +50746,8 @@ static void csimi_draw_links(csimi_pen *p) {
     int i;
     csimi_draw_as(p, CSIM_DRAW_JOINTS);
     for (i = 0; i < s->count.springs && csimi_draw_shows(p, CSIM_DRAW_JOINTS); i++)
-        if (!s->link[s->spring_link[i]].broken)
-            csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
-                            csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
+        csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
+                   csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
     for (i = 0; i < s->count.joints; i++) csimi_draw_joint(p, s->joint + i);
 }
 
@@ -51167,7 +50792,7 @@ static void csimi_find_drawn_islands(const csimi_store *s, int *group) {
             csimi_join_drawn(s, group, (int)s->contact[i].body_a.index1 - 1, (int)s->contact[i].body_b.index1 - 1);
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || l->kind == CSIMI_EXCLUSION || csimi_link_broken(s, l)) continue;
+        if (!l->alive || l->kind == CSIMI_EXCLUSION || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
         csimi_join_drawn(s, group, l->body[0], l->body[1]);
     }
     for (i = 0; i < s->count.bodies; i++) group[i] = csimi_first_of(group, i);
@@ -51197,7 +50822,9 @@ static CSIMI_NOINLINE void csimi_draw_one(csimi_pen *p, int slot) {
         if (!csimi_draw_shows(p, (csim_draw_kind)kind)) continue;
         csimi_draw_as(p, (csim_draw_kind)kind);
         if (grouped) p->colour = csimi_island_colour(p->d->islands[slot]);
+#ifndef CONDSIM_NO_SLEEP
         if (b->rest.asleep && csimi_draw_shows(p, CSIM_DRAW_SLEEP)) p->colour = p->d->colour[CSIM_DRAW_SLEEP];
+#endif
         if (kind == CSIM_DRAW_SHAPES) csimi_draw_body(p, b);
         if (kind == CSIM_DRAW_SURFACES) csimi_draw_surface(p, b);
         if (kind == CSIM_DRAW_BOUNDS) csimi_draw_bounds(p, slot);
@@ -52012,7 +51639,6 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
-CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -52082,10 +51708,6 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id,
 CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
 }
-CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_reaction", "CONDSIM_NO_TREE");
-}
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
 }
@@ -52108,10 +51730,6 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
@@ -52253,6 +51871,7 @@ CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int c
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
     return 0;
 }
+CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -52384,12 +52003,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
 }
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
-}
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
-CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
-CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)
@@ -55371,6 +54985,7 @@ CSIMI_WARM
 #undef CSIMI_WIDE
 #undef CSIMI_MASSES
 #undef CSIMI_SAID
+#undef CSIMI_ALIGN
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
@@ -55397,6 +55012,7 @@ CSIMI_WARM
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_CONTACT_PRIVATE_H
+#undef CSIMI_HAS_ROWS
 #undef CSIMI_HAS_LAWS
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_QUADS
@@ -55405,6 +55021,7 @@ CSIMI_WARM
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -55438,12 +55055,14 @@ CSIMI_WARM
 #undef CSIMI_COUNT_OF
 #undef CSIMI_GUARD
 #undef CSIMI_STEP_PRIVATE_H
+#undef CSIMI_MEETS
+#undef CSIMI_ALONE
 #undef CSIMI_AGAIN
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_IO_PRIVATE_H
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT
-#undef CSIMI_ALIGN
+#undef CSIMI_FOURS
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
 #undef CSIMI_JACOBI_SWEEPS
@@ -55500,7 +55119,6 @@ CSIMI_WARM
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING

@@ -159,9 +159,15 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 
 /* ---- memory.c */
 
+#ifndef CONDSIM_TINY
+#define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
+#else
+#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
+#endif
+
 /* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
 typedef struct csimi_arena {
-    unsigned char *base; /* aligned to 64; null: count */
+    unsigned char *base; /* aligned to CSIMI_ALIGN; null: count */
     size_t size;         /* bytes available (SIZE_MAX when counting) */
     size_t used;
     size_t high;   /* largest used so far */
@@ -170,7 +176,7 @@ typedef struct csimi_arena {
 
 CSIMI_FN csimi_arena csimi_arena_counting(void);
 CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size);
-/* count * stride bytes aligned to 64, zero-filled by nobody. Null when counting or when it does not fit. */
+/* count * stride bytes aligned to CSIMI_ALIGN, zero-filled by nobody. Null when counting or when it does not fit. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 #define CSIMI_PUSH(arena, type, count) ((type *)csimi_push((arena), (size_t)(count), sizeof(type)))
 /* Gives back everything pushed since used was mark. */

@@ -29,7 +29,8 @@ CSIMI_FN bool csimi_finite(csim_real x) {
     return (bits & CSIMI_EXPONENT) != CSIMI_EXPONENT;
 }
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__ARM_ARCH_7EM__) /* Cortex-M has no vectors */
+#define CSIMI_FOURS
 typedef csimi_bits csimi_bits_four
     __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #endif
@@ -38,7 +39,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     const csimi_bits e = CSIMI_EXPONENT, step = e & (~e + 1); /* a full exponent carries into the sign */
     int i = 0;
     csimi_bits bits, bad = 0; /* without an early exit: the good case reads everything anyway */
-#ifdef __GNUC__
+#ifdef CSIMI_FOURS
     const csimi_bits_four E = {e, e, e, e}, S = {step, step, step, step};
     csimi_bits_four all = {0, 0, 0, 0};
     for (; i + 4 <= count; i += 4) all |= (*(const csimi_bits_four *)(x + i) & E) + S;
@@ -51,6 +52,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
     return bad >> (8 * sizeof bad - 1) == 0;
 }
 #undef CSIMI_EXPONENT
+#undef CSIMI_FOURS
 
 #ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {

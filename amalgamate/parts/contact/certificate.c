@@ -137,14 +137,15 @@ static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *si
 typedef struct csimi_cert_blocks {
     csimi_wide *g;      /* J' lambda; later its magnitudes over the diagonal of A */
     csimi_wide *loaded; /* magnitudes of J' lambda; later b over the diagonal of A */
+    ptrdiff_t at;       /* where the block began that a term was one of last: contacts of a body follow each other */
+    csimi_wide speed, worth; /* of that block: what such a term adds */
 } csimi_cert_blocks;
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
    a robot that falls does not move, by the cancellation of what all of it does. rounded: what the last bits of impulses
    are worth there, m/s, over their unit. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
-                                const csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed,
-                                csimi_wide *rounded) {
+                                csimi_cert_blocks *blocks, csimi_wide *w, csimi_wide *speed, csimi_wide *rounded) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t at = 3 * (ptrdiff_t)p->terms[k].block;
@@ -154,8 +155,13 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         for (i = 0; i < 3; ++i) x[i] = (csimi_wide)v[at + i];
         if (csimi_is_identity(J)) {
             for (i = 0; i < 3; ++i) w[i] += sign * x[i];
-            *speed += csimi_cert_norm3(x) + csimi_cert_norm3(y);
-            *rounded += csimi_cert_norm3(g);
+            if (blocks->at != at) {
+                blocks->at = at;
+                blocks->speed = csimi_cert_norm3(x) + csimi_cert_norm3(y);
+                blocks->worth = csimi_cert_norm3(g);
+            }
+            *speed += blocks->speed;
+            *rounded += blocks->worth;
             continue;
         }
         for (i = 0; i < 3; ++i, J += 3) {
@@ -172,7 +178,7 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
 
 /* most: the largest impulse of the problem. */
 static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
-                            const csimi_cert_blocks *blocks, csimi_cert_contact *c) {
+                            csimi_cert_blocks *blocks, csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
     csimi_wide w[3] = {0, 0, 0}, phi[3], mobility, rounded[2] = {0, 0};
     int i;
@@ -401,9 +407,8 @@ static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
-    int k;
-    for (k = 0; k < 2; ++k) csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
+    CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)n);
+    CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)contact_count);
     return arena.high;
 }
 
@@ -499,7 +504,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, const csimi_cert_blocks *blocks,
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
                                 csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
@@ -549,14 +554,17 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    blocks.loaded = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
-    kept.rounded = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    blocks.at = -1;
+    blocks.speed = blocks.worth = 0;
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
+    kept.speed = kept.missed + problem->contact_count;
+    kept.work = kept.speed + problem->contact_count;
+    kept.rounded = kept.work + problem->contact_count;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
             (csimi_wide)CSIMI_HUGE;

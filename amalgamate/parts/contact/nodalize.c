@@ -40,8 +40,8 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
                                   int side) {
-    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 2 : 6;
+    /* k k + k + 1 blocks a side beside the diagonal ones; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 1 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -92,7 +92,7 @@ static void csimi_nodal_count(const csim_problem *problem, csimi_nodal_plan *pla
             if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) continue;
             plan->virtual_count += 1;
             plan->incidences += side.count;
-            plan->capacity += side.count * side.count + 2 * side.count + 1;
+            plan->capacity += side.count * side.count + side.count + 1;
         }
 }
 

@@ -9,13 +9,18 @@
 
 /* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
    others is left out. Rows of joints and trees are bilateral or boxes. */
+#if defined(CONDSIM_NO_LAWS) && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#define CSIMI_HAS_ROWS 0 /* bilateral ones and boxes, which are the laws of joints too */
+#else
+#define CSIMI_HAS_ROWS 1
+#endif
 #ifndef CONDSIM_NO_LAWS
 #define CSIMI_HAS_LAWS 1
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) { return c->law; }
 #else
 #define CSIMI_HAS_LAWS 0
 CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) {
-#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+#if !CSIMI_HAS_ROWS
     return (void)c, CSIM_LAW_STRICT;
 #else
     if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;

@@ -36,14 +36,19 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+CSIM_INLINE csimi_bits csimi_bits_of(const csim_real *x) {
+    csimi_bits bits;
+    CSIMI_MEMCPY(&bits, x, sizeof bits);
+    return bits;
+}
 /* Whether M is the identity, as most terms of problems are: a point moves with its own block. By its bits, without a
    branch for each; a zero with a sign is taken for something else. */
 CSIM_INLINE bool csimi_is_identity(const csim_real *M) {
     static const csim_real one = 1;
-    csimi_bits b[9], i;
-    CSIMI_MEMCPY(b, M, sizeof b);
-    CSIMI_MEMCPY(&i, &one, sizeof i);
-    return ((b[0] ^ i) | (b[4] ^ i) | (b[8] ^ i) | b[1] | b[2] | b[3] | b[5] | b[6] | b[7]) == 0;
+    const csimi_bits i = csimi_bits_of(&one);
+    if (csimi_bits_of(M) != i) return false; /* most that are not one differ here: arms have a zero */
+    return ((csimi_bits_of(M + 4) ^ i) | (csimi_bits_of(M + 8) ^ i) | csimi_bits_of(M + 1) | csimi_bits_of(M + 2) |
+            csimi_bits_of(M + 3) | csimi_bits_of(M + 5) | csimi_bits_of(M + 6) | csimi_bits_of(M + 7)) == 0;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
 CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {

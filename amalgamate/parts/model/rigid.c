@@ -162,6 +162,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csim_real *b = system->b + 3 * (size_t)block, I[9], L[3], mass = s->rigid_mass[k];
         const csim_real *vk = system->vk + 3 * (size_t)block, *wrench = s->wrench + 6 * (size_t)k;
         const csim_real *damping = s->rigid_damping + 2 * (size_t)k;
+        if (s->rigid_mode[k] != CSIMI_FREE) continue; /* rows that nobody solves */
         csimi_rigid_inertia_world(s, k, I);
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {

@@ -10,10 +10,10 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->n = n;
     a->window = window;
     a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
-    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
-    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
+    a->p = a->f ? a->f + half : NULL;
     csimi_anderson_clear(a);
 }
 

@@ -29,7 +29,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
         return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     }
 #endif
-    csimi_bodies_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
+    csimi_bodies_factor_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
     return size->terms + size->reach_blocks;
 }
 

@@ -46,14 +46,20 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
     return size->factor_blocks > 0 ? size->factor_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
     b->n = n;
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->on = CSIMI_PUSH(arena, unsigned, n);
-    b->rows = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
     b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
+}
+
+CSIMI_FN size_t csimi_bodies_rows(int n) { return 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST); }
+
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+    csimi_bodies_factor_layout(b, arena, n, factor_blocks);
+    b->rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(n));
 }
 
 CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {

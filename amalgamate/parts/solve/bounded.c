@@ -87,6 +87,8 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0;
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
+    if (kind != CSIMI_BOUNDED_COUPLED)
+        s->basis.bodies.rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(size->blocks));
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);

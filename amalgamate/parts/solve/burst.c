@@ -6,7 +6,6 @@
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 #include "private.h"
 
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
@@ -691,7 +690,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING

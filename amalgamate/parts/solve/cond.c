@@ -46,7 +46,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(n, contacts);
+    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);

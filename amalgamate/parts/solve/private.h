@@ -323,7 +323,9 @@ typedef struct csimi_local {
     csim_real a, b[2], s[2];     /* 1 / W_nn, coupling, diagonal of S */
     csim_real turn[2], mu[2];    /* cosine and sine of the axes */
     csim_real z;                 /* last slip multiplier: start of the next search; 0 at first */
+#if CSIMI_HAS_ROWS
     csim_real inverse[6];        /* bilateral and box: of the constrained part of W */
+#endif
 } csimi_local;
 /* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
@@ -594,6 +596,9 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
 /* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+/* The same without room for rows, [csimi_bodies_rows], which the caller has while pieces are made. */
+CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+CSIMI_FN size_t csimi_bodies_rows(int n);
 /* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
@@ -718,6 +723,8 @@ typedef struct csimi_sweep {
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
+    void *scratch;       /* the memory of the ring, where no stage is running */
+    size_t scratch_bytes;
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     csimi_degree degree;     /* the same for islands that are not small */
     unsigned char *covered;  /* [contact_count] inside its plan */
@@ -740,8 +747,10 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
-/* Doubles that suffice for n blocks in any order. */
-#define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
+/* Doubles that suffice for n blocks in any order; what is small has three vectors, and there is room to align. */
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
+#define CSIMI_BURST_NUMBERS(n) \
+    ((n) > CSIMI_BURST_SMALL ? 9 * (n) * (n) + 12 * (n) + 64 : 9 * (n) * (n) + 9 * (n) + CSIMI_ALIGN)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before (large: at the best it has seen), when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);

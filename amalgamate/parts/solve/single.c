@@ -50,6 +50,7 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
     c->b[1] = c->turn[0] * b[1] - c->turn[1] * b[0];
 }
 
+#if CSIMI_HAS_ROWS
 /* Inverse of the part of W + extra I that the law constrains, zero elsewhere. */
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
@@ -70,6 +71,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }
 }
+#endif
 
 /* Readies the local solver for W + eps (tr W / 3) I. */
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
@@ -82,8 +84,13 @@ CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, c
     case CSIM_LAW_INVERTIBLE:
         csimi_local_prepare_friction(c, c->extra + contact->omega[0], c->extra + contact->omega[1]);
         break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_prepare_linear(c, contact->mask); break;
     case CSIM_LAW_BOX: csimi_local_prepare_linear(c, 7u); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: break;
     }
@@ -503,6 +510,7 @@ static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csi
     lambda[2] = c->mu[1] * (c->turn[1] * y[0] + c->turn[0] * y[1]);
 }
 
+#if CSIMI_HAS_ROWS
 static void csimi_local_linear(const csimi_local *c, const csim_real *v, csim_real *lambda) {
     const csim_real *M = c->inverse;
     lambda[0] = -(M[0] * v[0] + M[1] * v[1] + M[2] * v[2]);
@@ -535,6 +543,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
         moved = most > CSIMI_EPS * size;
     }
 }
+#endif
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
@@ -543,8 +552,13 @@ static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_con
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
+#if CSIMI_HAS_ROWS
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
+#else
+    case CSIM_LAW_BILATERAL:
+    case CSIM_LAW_BOX:
+#endif
     case CSIM_LAW_COUNT_:
     default: lambda[0] = lambda[1] = lambda[2] = 0; break;
     }

@@ -220,6 +220,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
                                int window) {
     const int n = size->blocks, contacts = size->contacts;
     const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
+    size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -231,6 +232,12 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
+    s->scratch = s->loop.anderson.f; /* between stages: a certificate, the row of a contact while there are no stages */
+    s->scratch_bytes = csim_certificate_bytes(n, contacts);
+    least = csimi_most_bytes(s->scratch_bytes, contacts > 0 ? csimi_bodies_rows(n) * sizeof(csimi_wide) : 0);
+    ring = s->loop.anderson.room * 2 * sizeof(csim_real);
+    if (least > ring) csimi_push(arena, least - ring, 1); /* it goes on there */
+    if (!couples) s->basis.bodies.rows = (csimi_wide *)s->scratch;
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -241,7 +248,6 @@ static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
     csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
-    csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
 
@@ -356,8 +362,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 }
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
-static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
-                                   csim_certificate *certificate) {
+static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, csim_certificate *certificate) {
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
@@ -369,10 +374,10 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
-        if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
+        if (csim_problem_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
@@ -384,11 +389,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
-    const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    const size_t mark = arena->used;
     const bool couples = !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
-    void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
     csimi_sweep_bind(&s);
@@ -400,21 +404,20 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
-    scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
     if (!csimi_basis_open(&s.basis, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
     csimi_sweep_velocities(&s);
     outcome->solver = CSIM_SOLVER_SWEEP;
-    outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
+    outcome->result = csimi_sweep_run(&s, params, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
     outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;

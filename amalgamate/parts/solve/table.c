@@ -152,7 +152,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
 #ifndef CONDSIM_NO_IMPULSE
     if (params->by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
-    return most > SIZE_MAX - 64 ? SIZE_MAX : most + 64;
+    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
 }
 
 #ifndef CONDSIM_NO_IMPULSE

@@ -71,7 +71,6 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     c->gap = t->gap + left - thickness;
     c->sink = left;
     c->point_a = csim_madd(t->point_a, left, t->normal);
-    c->point_b = csim_madd(t->point_b, thickness, t->normal);
     c->meet = m->particle ? m->pose.position : x; /* as nodes do: on the centre line */
     c->a = csimi_place_edge(&s->state, m->frame, c->meet);
     c->b = m->particle ? csimi_place_node(m->b->item) : csimi_shape_place(s, m->b->item, c->meet);

@@ -105,7 +105,10 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
+    c->part_a = c->part_b = -1;
+#if CSIMI_HAS_NODES
+    c->shape_b = c->surface_b = c->self = -1;
+#endif
     return c;
 }
 

@@ -21,23 +21,31 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
-#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
-    !CSIMI_HAS_TREES
-enum { CSIMI_MOVING_SIDES = 1 }; /* boxes and hulls, which meet half-spaces alone, and those stand */
-#else
-enum { CSIMI_MOVING_SIDES = 2 };
-#endif
-
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
-    return CSIMI_MOVING_SIDES * side * n->contacts +
+    return (CSIMI_MEETS ? 2 : 1) * side * n->contacts +
            2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+}
+
+/* The next of numbers that were laid out together; null when they are only counted. */
+static csim_real *csimi_next_reals(csim_real **at, size_t count) {
+    csim_real *x = *at;
+    if (x) *at = x + count;
+    return x;
+}
+
+static int *csimi_next_ints(int **at, size_t count) {
+    int *x = *at;
+    if (x) *at = x + count;
+    return x;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    csim_real *real;
+    int *number;
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -49,17 +57,18 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
-    f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    real = CSIMI_PUSH(arena, csim_real, 18 * blocks); /* vectors of all blocks follow each other */
+    f->frozen = csimi_next_reals(&real, 3 * blocks);
+    f->vk = csimi_next_reals(&real, 3 * blocks);
+    f->b = csimi_next_reals(&real, 3 * blocks);
+    f->v = csimi_next_reals(&real, 3 * blocks);
+    f->v_end = csimi_next_reals(&real, 3 * blocks);
+    f->rep = csimi_next_reals(&real, 3 * blocks);
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
-    f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->v_end = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->rep = CSIMI_PUSH(arena, csim_real, 3 * blocks);
-    f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
+    f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
@@ -70,16 +79,17 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    f->island = CSIMI_PUSH(arena, int, blocks);
-    f->contact_island = CSIMI_PUSH(arena, int, rows);
-    f->local = CSIMI_PUSH(arena, int, blocks);
-    f->island_blocks = CSIMI_PUSH(arena, int, blocks);
-    f->island_contacts = CSIMI_PUSH(arena, int, rows);
-    f->island_first = CSIMI_PUSH(arena, int, blocks + 1);
-    f->island_contact_first = CSIMI_PUSH(arena, int, blocks + 1);
+    number = CSIMI_PUSH(arena, int, 6 * blocks + 2 * rows + 2);
+    f->island = csimi_next_ints(&number, blocks);
+    f->local = csimi_next_ints(&number, blocks);
+    f->island_blocks = csimi_next_ints(&number, blocks);
+    f->aggregate_of = csimi_next_ints(&number, blocks);
+    f->island_first = csimi_next_ints(&number, blocks + 1);
+    f->island_contact_first = csimi_next_ints(&number, blocks + 1);
+    f->contact_island = csimi_next_ints(&number, rows);
+    f->island_contacts = csimi_next_ints(&number, rows);
     f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
-    f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);

@@ -49,16 +49,25 @@ static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *s
 /* Links of all cables at most: an open one has one more than edges. */
 static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
 
+/* Rigid bodies of an island at most. */
+static int csimi_most_rigids(const csimi_counts *n) {
+    if (!CSIMI_HAS_RIGID) return 0; /* that move */
+    return CSIMI_ALONE ? csimi_imin(n->rigids, 1) : n->rigids;
+}
+
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
+    const int rigids = csimi_most_rigids(n);
+    int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
+    int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
+    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
+    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
-    size.matrix_blocks = n->matrix_blocks;
+    size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.side = csimi_most_side(n);
@@ -66,11 +75,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
-    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0;
     if (n->coords > 0 || merged)
-        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
@@ -78,7 +87,6 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
-    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -86,12 +94,15 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
-        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
+        size_t restrain = csimi_restrain_bytes(&size);
+        if (restrain > 0) restrain += 3 * sizeof(csim_real) * (size_t)rows + CSIMI_ALIGN; /* where the solve began */
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
-    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 4 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
-    csimi_push(&arena, (size_t)blocks, 1);
-    return arena.used;
+    if (n->joints > 0) { /* which islands are solved again, and why */
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)blocks);
+        CSIMI_PUSH(&arena, unsigned char, blocks);
+    }
+    return arena.used; /* union-find, before the first island, takes less than an island */
 }
 
 /* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
@@ -234,8 +245,9 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
 }
 
 static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    const csim_contact c = *a;
+    csim_contact c;
     if (a == b) return;
+    c = *a;
     *a = *b;
     *b = c;
 }
@@ -530,15 +542,22 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 }
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
-static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, const csim_real *begun,
-                               csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
-    csim_outcome kept = *outcome;
+static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                               const int *contact, csimi_arena *arena, csim_solution *solution,
+                               csim_outcome *outcome) {
+    csim_outcome kept;
+    csim_real *begun;
+    int i;
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
     if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
+    kept = *outcome;
+    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
+    if (arena->overflow) return;
+    for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
@@ -555,7 +574,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
-    csim_real *begun;
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
@@ -566,8 +584,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
 #endif
-    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    CSIMI_MEMCPY(begun, p.solution.lambda, 3 * sizeof *begun * (size_t)contacts);
     if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
@@ -583,7 +599,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
+    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)

@@ -73,6 +73,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
+    csim_vec3 on_b;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     csimi_found_kept *own;
     if (!c) return;
@@ -83,8 +84,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->normal = n;
     c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-    c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
-    c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
+    on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
     own->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);

@@ -12,7 +12,8 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     for (i = 0; i < f->found_count; i++) {
         double gap;
         if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
-        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) - f->found[i].sink);
+        gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
+                       csimi_sink_of(f->found + i));
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);

@@ -84,7 +84,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
         if (!c) continue;
         c->part_b = b->item;
         c->radius = r;
-        c->point_a = c->point_b = csim_madd(p->x, -foot[i].distance, n);
+        c->point_a = csim_madd(p->x, -foot[i].distance, n);
         c->normal = n;
         c->gap = foot[i].distance - r;
         csimi_probe_place(s, p, c);
@@ -132,7 +132,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     if (!c) return;
     c->shape_b = c->part_b = b->item;
     c->radius = r;
-    c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
+    c->point_a = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
     c->gap = gap;
     csimi_probe_place(s, p, c);
@@ -162,7 +162,6 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     if (!c) return;
     c->radius = p->radius + rb;
     c->point_a = csim_madd(p->x, -p->radius, n);
-    c->point_b = csim_madd(xb, rb, n);
     c->meet = p->x;
     c->normal = n;
     c->gap = gap;
@@ -252,7 +251,6 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->normal = n;
         c->gap = gap;
         c->point_a = csim_madd(p->x, -p->radius, n);
-        c->point_b = csim_madd(hit.point, B->radius + B->surface.thickness, n);
         csimi_probe_place(s, p, c);
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
@@ -290,7 +288,6 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
             c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
         c->point_a = csim_madd(p->x, -p->radius, c->normal);
-        c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
         c->gap = gap;
         csimi_probe_place(s, p, c);
         c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));

@@ -5,6 +5,20 @@
 #include "../store/private.h"
 #include "../solve/private.h"
 
+/* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
+   stand. And whether each is then an island of its own, for nothing else ties them together either. */
+#if defined(CONDSIM_NO_STACKS) && defined(CONDSIM_NO_ROUND) && defined(CONDSIM_NO_FIELDS) && !CSIMI_HAS_NODES && \
+    !CSIMI_HAS_TREES
+#define CSIMI_MEETS 0
+#else
+#define CSIMI_MEETS 1
+#endif
+#if !CSIMI_MEETS && defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_SPRINGS)
+#define CSIMI_ALONE 1
+#else
+#define CSIMI_ALONE 0
+#endif
+
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* A found contact before it becomes a row. */
@@ -12,18 +26,29 @@ typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+#if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
     int surface_b;      /* something against the surface of a solid: its slot, else -1 */
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
+#endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, point_b, normal;
+    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
     csim_real gap;
     int last; /* its record of the step before, -1: new */
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+#if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
+#endif
 } csimi_found_contact;
+CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
+#if CSIMI_HAS_NODES
+    return c->sink;
+#else
+    return (void)c, CSIM_R(0);
+#endif
+}
 
 /* The same in worlds with bounded frames. */
 typedef struct csimi_found_kept {
@@ -71,9 +96,14 @@ typedef struct csimi_passing {
     bool strays;   /* they came farther */
 } csimi_passing;
 
+/* Positions and rotations of csimi_state. */
+typedef struct csimi_drift {
+    csim_real *x, *com, *rotation, *frame;
+} csimi_drift;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
-    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csimi_drift drift;          /* two-step worlds: where bodies are after half a step */
     csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -122,7 +152,9 @@ typedef struct csimi_step_frame {
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+#ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
+#endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats stats;
@@ -434,7 +466,8 @@ CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real
 CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
     return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
 }
-/* Two-step: exchanges the positions of the world with those of frame->drift. */
+/* Two-step: frame->drift by half a step; exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_go_ahead(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);

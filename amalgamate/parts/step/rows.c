@@ -79,8 +79,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     approach = u[0];
     csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
-    free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+    free_end = approach;
+    if (w->def.integrator != CSIM_BACKWARD_EULER) /* which asks for the start of the step alone */
+        free_end += f->h * csim_dot(found->normal,
+                                    csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;

@@ -69,7 +69,6 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->part_a = a->item;
         c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
-        c->point_b = out[i].point_b;
         c->normal = out[i].normal;
         c->gap = out[i].gap - thickness;
         c->a = csimi_shape_place(s, a->item, c->meet);

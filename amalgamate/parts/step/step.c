@@ -398,7 +398,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
     if (ahead) {
-        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_go_ahead(w, f, &step);
         csimi_exchange(w, f);
     }
     status = csimi_compute_step(w, f, &step, arena);

@@ -24,11 +24,24 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
     return side;
 }
 
+/* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
+static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    const csim_real *v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
+    int k;
+    if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
+    for (k = 0; k < 6; k++)
+        if (v[k] < 0 || v[k] > 0) return false;
+    return true;
+}
+
 /* The terms of a place. */
 static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
                                csim_real *mass, csim_real *moved) {
     csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    int block[CSIMI_PLACE_TERMS], n;
+    *mass = 0;
+    if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
+    n = csimi_place_terms(s, p, point, block, J);
     *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return csimi_terms_side(f, n, block, J, moved);
 }

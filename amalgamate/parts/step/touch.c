@@ -113,8 +113,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     c->radius = radius[0] + radius[1];
     c->gap = distance - c->radius;
     c->point_a = csim_madd(point[0], -radius[0], n);
-    c->point_b = csim_madd(point[1], radius[1], n);
-    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, c->point_b));
+    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, csim_madd(point[1], radius[1], n)));
     c->a = csimi_place_edge(state, edge[0], c->meet);
     c->b = csimi_place_edge(state, edge[1], c->meet);
 }
@@ -393,7 +392,6 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
     c->radius = r[0] + r[1];
     c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
     c->point_a = csim_madd(point[0], -r[0], n);
-    c->point_b = csim_madd(point[1], r[1], n);
     c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
         const bool vertex = e[k].node[0] == e[k].node[1];

@@ -9,16 +9,27 @@
    Half-step (4.50)-(4.54): the midpoint rule with forces at q_k + h/2 v as they are there, not linearised about q_k. */
 #include "private.h"
 
+CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_state there;
+    CSIMI_MEMSET(&there, 0, sizeof there);
+    there.x = f->drift.x;
+    there.com = f->drift.com;
+    there.rotation = f->drift.rotation;
+    there.frame = f->drift.frame;
+    csimi_advance(w, step, step->h / 2, f->vk, &there);
+}
+
 CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
-    csimi_state *s = &w->store.state, *d = &f->drift, t = *s;
-    s->x = d->x;
-    s->com = d->com;
-    s->rotation = d->rotation;
-    s->frame = d->frame;
-    d->x = t.x;
-    d->com = t.com;
-    d->rotation = t.rotation;
-    d->frame = t.frame;
+    csimi_state *s = &w->store.state;
+    const csimi_drift d = f->drift;
+    f->drift.x = s->x;
+    f->drift.com = s->com;
+    f->drift.rotation = s->rotation;
+    f->drift.frame = s->frame;
+    s->x = d.x;
+    s->com = d.com;
+    s->rotation = d.rotation;
+    s->frame = d.frame;
 }
 
 /* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that

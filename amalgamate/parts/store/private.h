@@ -78,7 +78,9 @@ typedef struct csimi_body {
     bool can_sleep;
     bool disabled;           /* met by nothing; its motion is static ... */
     csim_motion motion_then; /* ... and was this */
+#if !defined(CONDSIM_NO_SLEEP) || !defined(CONDSIM_NO_SNAPSHOTS)
     csimi_rest rest;
+#endif
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
@@ -337,6 +339,10 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
    leaf names a slot and a part of the body: its shape, its edge, else 0. */
 typedef struct csimi_look {
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+    int boxes; /* nobody looks */
+#else
     csimi_bounds_tree tree;
     int *leaf_body, *leaf_part, *leaf_next; /* [leaves] the next leaf of the same body, -1: none */
     int *body_leaf;                         /* [bodies] the first, by slot */
@@ -344,6 +350,7 @@ typedef struct csimi_look {
     int boxes;
     csim_real *x; /* [3 surface] positions of surface nodes */
     float *box;   /* [6 boxes] */
+#endif
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */

@@ -459,7 +459,9 @@ static CSIMI_NOINLINE void csimi_draw_one(csimi_pen *p, int slot) {
         if (!csimi_draw_shows(p, (csim_draw_kind)kind)) continue;
         csimi_draw_as(p, (csim_draw_kind)kind);
         if (grouped) p->colour = csimi_island_colour(p->d->islands[slot]);
+#ifndef CONDSIM_NO_SLEEP
         if (b->rest.asleep && csimi_draw_shows(p, CSIM_DRAW_SLEEP)) p->colour = p->d->colour[CSIM_DRAW_SLEEP];
+#endif
         if (kind == CSIM_DRAW_SHAPES) csimi_draw_body(p, b);
         if (kind == CSIM_DRAW_SURFACES) csimi_draw_surface(p, b);
         if (kind == CSIM_DRAW_BOUNDS) csimi_draw_bounds(p, slot);
