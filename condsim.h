@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8ca225a8cba34a86
+   Hash of the parts: 7c0d857add44e7cf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1629,9 +1629,18 @@ typedef struct csim_spring_def {
     csim_real rest_length; /* m; < 0 (default): the length it has now */
     csim_real stiffness;   /* N/m, >= 0; default 1000 */
     csim_real damping;     /* N s/m along the line, >= 0; default 0 */
-    csim_real break_force; /* reserved, no effect yet; default 0 */
+    csim_real break_force; /* N: beyond it, pulled or pushed, it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_spring_def;
+
+/* What a spring carries. */
+typedef struct csim_spring_state {
+    csim_real length; /* m, now */
+    csim_real force;  /* N: stiffness (length - rest_length) + damping (mean rate), as the last step took it: at its
+                         end, half way where the integrator is not CSIM_BACKWARD_EULER. > 0: it pulls */
+    bool broken;
+    csim_body_id a, b; /* its bodies; index1 0: the world */
+} csim_spring_state;
 
 /* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
@@ -1708,6 +1717,8 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* Fails: CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no spring). */
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
@@ -2070,7 +2081,8 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_WELD,     /* everything */
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
-    CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
+    CSIM_JOINT_GEAR,     /* the coordinates of two hinges, sliders or joints of trees: first - ratio second stays as it
+                            is */
     CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
                             has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
     CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
@@ -2141,14 +2153,15 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
                                    are for axes without settings in `axes` */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
-    csim_link_id first, second; /* gear: two hinges or sliders of this world */
+    csim_link_id first, second; /* gear: two hinges or sliders of this world; all zero: a (b) is a link of a tree, and
+                                   the coordinate that of the joint it hangs on, revolute or prismatic */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
@@ -2168,7 +2181,7 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
+    csim_body_id a, b; /* its bodies; index1 0: the world, or a joint of a gear */
 } csim_joint_state;
 
 /* Where one axis is and what acts along it. */
@@ -2181,7 +2194,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
-   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
+   or weld on anything but rigid bodies and links of trees, a gear on other joints.
    csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
    axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
@@ -2204,8 +2217,8 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
    returns how many there are; -1: a stale id. Gears are no joints of a body. */
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
-/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
-   are. A broken joint holds nothing and stays until it is destroyed. */
+/* Joints and springs that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how
+   many there are. A broken one holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif
@@ -2294,6 +2307,8 @@ typedef struct csim_tree_link_def {
     csim_vec3 centre;  /* centre of mass, link axes, m; used when inertia is given or there are no shapes */
 
     csim_real lower, upper; /* limits of the position, rad or m; lower > upper (default): none. One coordinate only */
+    csim_softness limit;    /* of both, from there; never pulls; default all 0: hard. A frequency is that of all that
+                               hangs on the joint. Costs one coordinate in A */
     csim_real damping;      /* N m s/rad or N s/m, >= 0; default 0 */
     csim_real armature; /* inertia of the rotor seen at the joint, kg m^2 or kg, >= 0; default 0. Not for floating */
     csim_real friction; /* dry friction of the joint: largest force, N m or N, >= 0; one coordinate only */
@@ -2318,6 +2333,7 @@ typedef struct csim_tree_def {
     csim_vec3 angular_velocity;      /* of a floating first link, rad/s, world axes */
     csim_motion motion;              /* CSIM_KINEMATIC: joints keep the rates they are given */
     bool no_self_contact;            /* links never touch each other; else all but neighbours do. default false */
+    bool reactions;                  /* steps tell what its joints carry: csim_tree_get_reaction. default false */
     csim_surface_def surface;        /* of all links */
     void *user_data;
     uint32_t guard;
@@ -2366,6 +2382,11 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
    null. */
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit);
+/* Mean force [N] and torque [N m] of the last step on a link through its joint, at the origin of the link, world axes:
+   what guides it, drive, limits and friction together; each may be null. Also CSIM_WRONG_KIND: a tree made without
+   csim_tree_def.reactions. */
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque);
 /* Link that carries a shape of csim_body_shape, whose geometry is then in the axes of that link. */
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
@@ -2387,6 +2408,10 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 /* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper);
+/* How its limits give way, as in the definition; all 0: hard. CSIM_OUT_OF_RANGE: soft ones for a joint that was made
+   with hard ones. */
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit);
 /* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction);
@@ -2593,7 +2618,7 @@ typedef struct csim_move_event {
     csim_pose pose; /* as csim_body_get_pose tells it */
 } csim_move_event;
 
-/* A joint that broke; it stays until it is destroyed. */
+/* A joint or spring that broke; it stays until it is destroyed. */
 typedef struct csim_break_event {
     csim_link_id joint;
     csim_body_id body_a, body_b; /* all zero: the world */
@@ -2693,10 +2718,13 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
-   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
-   damping of their own: csim_tree_set_friction). */
+/* Linear and angular damping of a rigid body or cable (there of its nodes, and of the turns of its edges), 1/s, >= 0.
+   Of all others the linear one: of nodes of a particle, solid or cloth, and of all motion of a tree or reduced body (a
+   force of -linear M rates, turns too; joints have damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
+/* Each may be null; angular is 0 where there is none. Of bodies of nodes that of the first. */
+CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id id, csim_real *linear,
+                                           csim_real *angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
@@ -3631,6 +3659,7 @@ typedef struct csimi_tree {
     int first_number, number_count;
     csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
     csim_real gravity;                         /* share of gravity that pulls */
+    bool reactions;                            /* steps tell what its joints carry */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -3639,6 +3668,7 @@ typedef struct csimi_tree_link {
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
     int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
+    int yield;                              /* and that behind limits that may be soft */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -3649,6 +3679,7 @@ typedef struct csimi_tree_link {
     csim_real damping;                      /* force per rate */
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
+    csim_real soft[4];                      /* of the limits: stiffness, damping, frequency, damping ratio */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
     bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
@@ -3672,7 +3703,14 @@ typedef struct csimi_link_work {
     csimi_twist V, A;  /* motion and acceleration; A holds -g */
     csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
     csimi_composite C; /* of all that hangs on it */
+    csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
+
+/* What an end of the range of a joint is about to see. */
+typedef struct csimi_tree_end {
+    csim_real gap, rate; /* rad or m, > 0: before it; its rate */
+    bool near;           /* it may be reached in this step */
+} csimi_tree_end;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -3739,6 +3777,8 @@ typedef struct csimi_state {
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
+                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
@@ -3920,6 +3960,10 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+/* How far the ends of spring k are apart, m. */
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k);
+/* What it does to its first end in a step with the velocities v, N s. */
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
@@ -3986,6 +4030,8 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
                                      csimi_state *next);
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
+/* One end of the range of a joint of one coordinate; sign +1: the lower one. */
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int link, csim_real h, csim_real sign);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
    may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
@@ -4270,12 +4316,17 @@ typedef struct csimi_surface_ray {
     const csimi_surface *surface;
     csim_real most;
     csimi_surface_slab slab;
-    float enter[64];
-    int stack[64], top, next, end;
+    uint64_t stack[64]; /* where the ray enters a node, and which: the nearest on top */
+    int top, next, end; /* the triangles of a leaf that are left */
+    unsigned met;       /* those of them that the ray may meet, as bits */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r); /* -1: no more */
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r); /* to the next leaf; false: no more */
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r);  /* its triangles, one after another; -1: no more */
+/* ---- rayfour.c: those of the triangles that a point may meet which goes from origin by way, half being zero: whether
+   one does csimi_ray_triangle says. both: from behind too. Not to be mixed with the one before on one ray. */
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both);
 
 /* ---- polytope.c */
 
@@ -5669,6 +5720,8 @@ typedef struct csimi_link {
     int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
+    csim_real tension;  /* springs: N, in the last step, > 0 where it pulls */
+    bool broken, broke; /* springs, as of csimi_joint */
 } csimi_link;
 
 /* Rows of a joint: the points, the turns, the limit. */
@@ -5681,7 +5734,7 @@ typedef struct csimi_joint {
     csim_real length, lower, upper;
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
-    int gear[2]; /* link slots of the joints, -1: no gear */
+    int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
     csim_real ratio, offset;
     csim_real break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
@@ -5777,6 +5830,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
     X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
     X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(tree_links, csim_real, state.link_push, 6, finite) X(tree_links, csim_real, link_reaction, 6, finite) \
     X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
     X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
     X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
@@ -5921,7 +5975,7 @@ enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_
 typedef struct csimi_told {
     csim_hit_event *hit;             /* [touches] */
     csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints] */
+    csim_break_event *joint_break;   /* [joints + springs] */
     csim_sleep_event *sleep;         /* [bodies] */
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
@@ -5961,6 +6015,7 @@ typedef struct csimi_store {
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
+    csim_real *link_reaction; /* N, N m at its origin: what the joint of each gave it, of trees with reactions */
     csim_geometry *shape;
     csimi_skin *skin;
     csim_hull_data *hull;
@@ -5983,6 +6038,10 @@ typedef struct csimi_store {
     unsigned char *scratch;
     size_t scratch_bytes;
 } csimi_store;
+
+CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
+    return l->kind == CSIMI_JOINT ? s->joint[l->item].broken : l->broken;
+}
 
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
@@ -6140,6 +6199,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
 CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
                                      csim_error *error);
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
                                      csim_error *error);
 
@@ -6212,6 +6272,8 @@ CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
+/* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
 CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
 CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
@@ -6221,9 +6283,6 @@ CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const
 /* Components of a row that must hold at the end of the step, as bits. */
 CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
-/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                    csim_real *J);
 /* ---- axes_pose.c: where the axes of a joint are */
 
 typedef struct csimi_axes_pose {
@@ -6238,7 +6297,6 @@ CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *
 CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
 CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
 /* Energy of the springs, J. */
@@ -6247,7 +6305,6 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w);
 /* ---- joint_state.c */
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *axis);
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
 /* Gives a joint settings of axes, all as its kind has them. */
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
@@ -6263,6 +6320,7 @@ CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csi
                                        csim_vec3 *angular);
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
@@ -6344,6 +6402,8 @@ CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, co
 CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
                                        int n);
 /* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
@@ -6713,13 +6773,21 @@ CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena
 #ifndef CONDSIM_NO_JOINTS
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+/* N m s: the most that the couple of a contact does; above 0: it has a row, in the order of the contacts. */
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c);
 #else
 CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f,
+                                          const csimi_found_contact *c) {
+    return (void)w, (void)f, (void)c, CSIM_R(0);
+}
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
 /* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c);
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
@@ -6759,6 +6827,9 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
+/* Before the state is the next one: what joints of trees carried; what springs bore, and which let go. */
+CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
 /* ---- tree_rows.c */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
@@ -6909,6 +6980,8 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 
 /* ---- link.c */
 
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                  int *slot);
 CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
                                      const char *function, csimi_place *ends, int *bodies);
 
@@ -11279,6 +11352,16 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
     return view;
 }
 
+/* One without stiffness and damping holds nothing, and couples nothing. */
+static bool csimi_spring_holds(const csimi_state *s, int k) {
+    return s->spring_data[3 * (size_t)k + 1] > 0 || s->spring_data[3 * (size_t)k + 2] > 0;
+}
+
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
+    return csim_length(csim_sub(csimi_place_point(s, end), csimi_place_point(s, end + 1)));
+}
+
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
     return n * (n - 1);
@@ -11302,6 +11385,19 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
     csimi_store3(d, e);
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
+}
+
+CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *step, int k, const csim_real *v) {
+    csimi_spring_view view;
+    csim_vec3 force;
+    csim_real K[9], rate[3] = {0, 0, 0}, held[3];
+    int p;
+    if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
+    view = csimi_spring_look(s, k);
+    csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
+    for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
+    csimi_mul3(K, rate, held);
+    return csim_sub(csim_scale(step->h, force), csimi_load3(held));
 }
 
 static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
@@ -11332,9 +11428,11 @@ static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const 
 CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
         csim_vec3 force;
         csim_real K[9], impulse[3];
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -11348,7 +11446,9 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     int k, p, q, count = 0;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
+        if (!csimi_spring_holds(s, k)) continue;
+        view = csimi_spring_look(s, k);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -11376,7 +11476,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
     int k;
     for (k = 0; k < s->spring_count; k++) {
-        double stretch = (double)csimi_spring_look(s, k).length - (double)s->spring_data[3 * k];
+        double stretch = (double)csimi_spring_length(s, k) - (double)s->spring_data[3 * k];
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
@@ -12228,6 +12328,69 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
     }
 }
 
+/* ---- limits */
+
+CSIMI_FN csimi_tree_end csimi_tree_end_of(const csimi_state *s, int i, csim_real h, csim_real sign) {
+    const csimi_tree_link *l = s->tree_link + i;
+    const csim_real q = s->link_position[7 * (size_t)i], range = l->upper - l->lower;
+    csimi_tree_end end;
+    end.rate = sign * s->coord_rate[3 * (size_t)s->tree[l->tree].first_block + (size_t)l->coord];
+    end.gap = sign > 0 ? q - l->lower : l->upper - q;
+    end.near = l->lower <= l->upper && !(end.gap > 2 * h * csimi_abs(end.rate) + range / 50);
+    return end;
+}
+
+/* Stiffness and damping of soft limits; a frequency is that of what hangs on the joint, which is held above it. */
+static void csimi_tree_soft_limit(const csimi_state *s, int i, csim_real *stiffness, csim_real *damping) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csim_real omega = 2 * CSIMI_PI * link->soft[2];
+    const csimi_twist S = csimi_tree_joint_column(link, s->link_work + i, 0);
+    const csimi_twist F = csimi_inertia_mul(&s->link_work[i].C, &S);
+    const csim_real mass = csimi_twist_dot(&S, &F) + link->armature;
+    *stiffness = omega > 0 ? mass * omega * omega : link->soft[0];
+    *damping = omega > 0 ? 2 * link->soft[3] * mass * omega : link->soft[1];
+}
+
+/* A limit that gives way holds a massless coordinate w of its own as a drive of limited effort does: A gets
+   kappa (v - w)^2 / 2 in steps that may reach it, and its row acts on w (step/tree_rows.c). */
+static void csimi_tree_limit_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
+                                      csim_real *val) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csimi_tree_row row = csimi_tree_row_of(s, tree, link->yield, val);
+    csim_real *give = s->link_work[i].give, k, c;
+    give[0] = give[1] = 0;
+    if (csimi_tree_end_of(s, i, step->h, 1).near || csimi_tree_end_of(s, i, step->h, -1).near) {
+        csimi_tree_soft_limit(s, i, &k, &c);
+        give[0] = k;
+        give[1] = step->sigma * step->h * step->h * k + step->h * c;
+    }
+    csimi_tree_row_add(&row, link->yield, give[1] > 0 ? give[1] : 1);
+    if (give[1] > 0) {
+        const csimi_tree_row own = csimi_tree_row_of(s, tree, link->coord, val);
+        csimi_tree_row_add(&row, link->coord, -give[1]);
+        csimi_tree_row_add(&own, link->coord, give[1]);
+    }
+}
+
+/* J, of the limit that the joint is beyond, whose work is done by what it pushes back. */
+static double csimi_tree_limit_energy(const csimi_state *s, int t) {
+    const csimi_tree *tree = s->tree + t;
+    bool studied = false;
+    double sum = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        csim_real beyond, k, c;
+        if (s->tree_link[i].yield < 0 || !(s->tree_link[i].lower <= s->tree_link[i].upper)) continue;
+        beyond = csimi_min(csimi_tree_end_of(s, i, 0, 1).gap, csimi_tree_end_of(s, i, 0, -1).gap);
+        if (!(beyond < 0)) continue;
+        if (!studied) csimi_tree_study(s, t, s->coord_rate + 3 * (size_t)tree->first_block, NULL, tree->gravity);
+        studied = true;
+        csimi_tree_soft_limit(s, i, &k, &c);
+        sum += (double)k * (double)(beyond * beyond) / 2;
+    }
+    return sum;
+}
+
 /* ---- the model */
 
 /* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
@@ -12270,6 +12433,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
         csimi_tree_row_add(&row, link->slack, limited ? D : 1);
         if (limited) csimi_tree_row_add(&row, link->coord, -D);
     }
+    if (link->yield >= 0) csimi_tree_limit_assemble(s, step, tree, i, val);
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
@@ -12446,7 +12610,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
-        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
+        energy->elastic += tree->modes > 0 ? csimi_reduced_elastic(s, t) : csimi_tree_limit_energy(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;
@@ -14978,6 +15142,16 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 
 #define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
+/* What waits: bits of where the ray enters, which are in order as numbers >= 0 are, and below them what is left from
+   the node to the largest number: of those as far away the one of the lower number waits longest. */
+static uint64_t csimi_surface_wait(float enter, int node) {
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &enter, sizeof bits);
+    return (uint64_t)bits << 32 | ~(uint32_t)node;
+}
+
+static int csimi_surface_waiting(uint64_t waiting) { return (int)~(uint32_t)waiting; }
+
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
     csim_real x[3], wide[3], inverse[3];
@@ -15000,11 +15174,11 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
-    r->enter[0] = r->enter[1] = 0;
-    r->stack[0] = odd ? 3 : 1; /* levels are gone down by twos, to that of the leaves */
-    r->stack[1] = 2;
+    r->stack[0] = csimi_surface_wait(0, odd ? 3 : 1); /* levels are gone down by twos, to that of the leaves */
+    r->stack[1] = csimi_surface_wait(0, 2);
     r->top = s->count == 0 ? 0 : odd ? 2 : 1;
     r->next = r->end = 0;
+    r->met = 0;
 }
 
 /* Where the ray enters each of four boxes, with room for the roundings of both sides, and which it meets, as bits; an
@@ -15019,9 +15193,19 @@ static csimi_four csimi_four_at(const float *x) {
     return v;
 }
 
+#ifdef __SSE__ /* one instruction each, which compilers do not make of the others */
+#define CSIMI_FOUR_MORE(a, b) ((csimi_four)__builtin_ia32_maxps(a, b))
+#define CSIMI_FOUR_LESS(a, b) ((csimi_four)__builtin_ia32_minps(a, b))
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)__builtin_ia32_movmskps((csimi_four)(x)))
+#else
 static csimi_four csimi_four_pick(csimi_four_bits first, csimi_four a, csimi_four b) {
     return (csimi_four)((first & (csimi_four_bits)a) | (~first & (csimi_four_bits)b));
 }
+
+#define CSIMI_FOUR_MORE(a, b) csimi_four_pick((a) > (b), a, b)
+#define CSIMI_FOUR_LESS(a, b) csimi_four_pick((a) < (b), a, b)
+#define CSIMI_FOUR_SIGNS(x) ((unsigned)(((x)[0] & 1) | ((x)[1] & 2) | ((x)[2] & 4) | ((x)[3] & 8)))
+#endif
 
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     csimi_four first = {0, 0, 0, 0}, end = {last, last, last, last};
@@ -15030,13 +15214,16 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
     for (k = 0; k < 3; ++k) {
         const csimi_four a = (csimi_four_at(four + r->in[k]) - r->from[k]) * r->inverse[k];
         const csimi_four b = (csimi_four_at(four + r->out[k]) - r->to[k]) * r->inverse[k];
-        first = csimi_four_pick(a > first, a, first);
-        end = csimi_four_pick(b < end, b, end);
+        first = CSIMI_FOUR_MORE(a, first);
+        end = CSIMI_FOUR_LESS(b, end);
     }
     met = first <= end * (1 + CSIMI_RAY_ROOM);
     CSIMI_MEMCPY(enter, &first, sizeof first);
-    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8));
+    return CSIMI_FOUR_SIGNS(met);
 }
+#undef CSIMI_FOUR_MORE
+#undef CSIMI_FOUR_LESS
+#undef CSIMI_FOUR_SIGNS
 #else
 static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const float *four, float last, float *enter) {
     unsigned met = 0;
@@ -15056,35 +15243,51 @@ static unsigned csimi_surface_slab_meets(const csimi_surface_slab *r, const floa
 }
 #endif
 
-CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+/* Puts the children that a ray meets, as bits, on the stack, the farthest first; returns the nearest. */
+static int csimi_surface_ray_push(csimi_surface_ray *r, int child, unsigned met, const float *enter) {
+    const int from = r->top;
+    int c, at;
+    for (c = 0; met != 0; c++, met >>= 1) {
+        uint64_t waiting;
+        if (!(met & 1u)) continue;
+        CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
+        waiting = csimi_surface_wait(enter[c], child + c);
+        for (at = r->top++; at > from && r->stack[at - 1] < waiting; at--) r->stack[at] = r->stack[at - 1];
+        r->stack[at] = waiting;
+    }
+    return csimi_surface_waiting(r->stack[--r->top]);
+}
+
+CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r) {
     const csimi_surface_slab slab = r->slab;
     const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
-    if (r->next < r->end) return r->next++;
-    while (r->next >= r->end && r->top > 0) {
-        int node = r->stack[--r->top];
-        if (r->enter[r->top] > most) continue;
-        while (node > 0 && node < r->surface->leaves) {
+    const int leaves = r->surface->leaves;
+    const uint64_t last = csimi_surface_wait(most, 0);
+    while (r->top > 0) {
+        const uint64_t waiting = r->stack[--r->top];
+        int node = csimi_surface_waiting(waiting);
+        if (waiting > last) continue;
+        while (node > 0 && node < leaves) {
             float enter[4];
             const unsigned met = csimi_surface_slab_meets(&slab, box + 24 * (size_t)node, most, enter);
-            const int from = r->top;
-            int c, at;
-            for (c = 0; c < 4; c++) { /* the farther ones wait, the farthest at the bottom */
-                if (!(met >> c & 1u)) continue;
-                CONDSIM_ASSERT(r->top < 64); /* 3 of two levels of a tree of 2^31 leaves, and one more */
-                for (at = r->top++; at > from && r->enter[at - 1] < enter[c]; at--) {
-                    r->enter[at] = r->enter[at - 1];
-                    r->stack[at] = r->stack[at - 1];
-                }
-                r->enter[at] = enter[c];
-                r->stack[at] = 4 * node + c;
-            }
-            node = r->top > from ? r->stack[--r->top] : 0;
+            node *= 4;
+            if (met == 0)
+                node = 0;
+            else if ((met & (met - 1)) == 0) /* most often one */
+                node += (int)((met >> 1) - (met >> 3));
+            else
+                node = csimi_surface_ray_push(r, node, met, enter);
         }
         if (node == 0) continue;
-        r->next = CSIMI_LEAF * (node - r->surface->leaves);
+        r->next = CSIMI_LEAF * (node - leaves);
         r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+        if (r->next < r->end) return true;
     }
-    return r->next < r->end ? r->next++ : -1;
+    return false;
+}
+
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+    return r->next < r->end || csimi_surface_ray_leaf(r) ? r->next++ : -1;
 }
 
 /* ---- queries */
@@ -17280,6 +17483,115 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #endif
 /* ==== end collide/bounds_tree.c */
 
+/* ==== begin collide/rayfour.c =================================================================================== */
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED) || !defined(CONDSIM_NO_FIELDS)
+/* collide/rayfour: which triangles of a leaf a ray may meet, all of them looked at at once. */
+
+/* What csimi_ray_triangle asks, in the same formulas; it decides about those that are told, and where there are no
+   vectors about all. */
+#if defined(__GNUC__) && !defined(CONDSIM_TINY) && !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+typedef csim_real csimi_abreast __attribute__((vector_size(4 * CSIM_REAL_SIZE)));
+#if CSIM_REAL_SIZE == 8
+typedef int64_t csimi_abreast_bits __attribute__((vector_size(32)));
+#define CSIMI_ABREAST_SIZE INT64_MAX /* all but the sign */
+#else
+typedef int32_t csimi_abreast_bits __attribute__((vector_size(16)));
+#define CSIMI_ABREAST_SIZE INT32_MAX
+#endif
+typedef struct csimi_abreast3 {
+    csimi_abreast x, y, z;
+} csimi_abreast3;
+
+/* Absolute values, added up. Vectors go in and out by address: how they are passed is a compiler's choice. */
+static void csimi_abreast_sum(const csimi_abreast3 *a, csimi_abreast *sum) {
+    *sum = (csimi_abreast)((csimi_abreast_bits)a->x & CSIMI_ABREAST_SIZE) +
+           (csimi_abreast)((csimi_abreast_bits)a->y & CSIMI_ABREAST_SIZE) +
+           (csimi_abreast)((csimi_abreast_bits)a->z & CSIMI_ABREAST_SIZE);
+}
+
+static void csimi_abreast_from(const csimi_abreast3 *a, csim_vec3 origin, csimi_abreast3 *d) {
+    d->x = a->x - origin.x;
+    d->y = a->y - origin.y;
+    d->z = a->z - origin.z;
+}
+
+static void csimi_abreast_cross(const csimi_abreast3 *a, const csimi_abreast3 *b, csimi_abreast3 *n) {
+    n->x = a->y * b->z - a->z * b->y;
+    n->y = a->z * b->x - a->x * b->z;
+    n->z = a->x * b->y - a->y * b->x;
+}
+
+/* Twice the area along the normal. */
+static void csimi_abreast_normal(const csimi_abreast3 *corner, csimi_abreast3 *n) {
+    csimi_abreast3 e[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        e[k].x = corner[k + 1].x - corner[0].x;
+        e[k].y = corner[k + 1].y - corner[0].y;
+        e[k].z = corner[k + 1].z - corner[0].z;
+    }
+    csimi_abreast_cross(e, e + 1, n);
+}
+
+static void csimi_abreast_corner(const csimi_surface *s, const int *const *triangle, int k, csimi_abreast3 *to) {
+    const csim_real *a = s->x + 3 * (size_t)triangle[0][k], *b = s->x + 3 * (size_t)triangle[1][k],
+                    *c = s->x + 3 * (size_t)triangle[2][k], *d = s->x + 3 * (size_t)triangle[3][k];
+    const csimi_abreast3 x = {{a[0], b[0], c[0], d[0]}, {a[1], b[1], c[1], d[1]}, {a[2], b[2], c[2], d[2]}};
+    *to = x;
+}
+
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
+    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
+    const int *triangle[4];
+    csimi_abreast3 corner[3], d[3], n;
+    csimi_abreast rise, fraction, size[3];
+    csimi_abreast_bits met, up;
+    int k;
+    for (k = 0; k < 4; k++) triangle[k] = s->triangle + 3 * (size_t)csimi_imin(first + k, end - 1);
+    for (k = 0; k < 3; k++) {
+        csimi_abreast_corner(s, triangle, k, corner + k);
+        csimi_abreast_from(corner + k, origin, d + k);
+        csimi_abreast_sum(d + k, size + k);
+    }
+    csimi_abreast_normal(corner, &n);
+    rise = n.x * way.x + n.y * way.y + n.z * way.z;
+    up = rise > 0;
+    fraction = (n.x * d[0].x + n.y * d[0].y + n.z * d[0].z) / rise;
+    met = (both ? (rise < 0) | up : rise < 0) & (fraction >= 0) & (fraction <= most);
+    for (k = 0; k < 3; k++) {
+        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
+        csimi_abreast side;
+        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
+        side = way.x * n.x + way.y * n.y + way.z * n.z;
+        met &= ~((up & (side < -seam)) | (~up & (side > seam)));
+    }
+    return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8)) & ((1u << (end - first)) - 1);
+}
+#undef CSIMI_ABREAST_SIZE
+#else
+static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
+                               csim_real most) {
+    (void)s, (void)first, (void)end, (void)origin, (void)way, (void)both, (void)most;
+    return 15;
+}
+#endif
+
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both) {
+    for (;;) {
+        while (r->met != 0) {
+            const bool met = r->met & 1u;
+            r->met >>= 1;
+            if (r->next++ < r->end && met) return r->next - 1;
+        }
+        if (!csimi_surface_ray_leaf(r)) return -1;
+        r->met = csimi_ray_four(r->surface, r->next, r->end, origin, way, both, r->most);
+    }
+}
+#endif
+/* ==== end collide/rayfour.c */
+
 /* ==== begin collide/ray.c ======================================================================================= */
 /* collide/ray: where the way of a point enters a shape. Everything happens in the frame of the shape; x is the origin,
    w the way, fractions of it are t. */
@@ -17564,7 +17876,7 @@ static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, 
     csim_vec3 n;
     int place, k, met = -1;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
-    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((place = csimi_surface_ray_met(&ray, x, w, t.two_sided)) >= 0) {
         csim_vec3 corner[3];
         csim_real fraction, weight[3];
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
@@ -27243,7 +27555,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
-/* Rounding errors that are not worth a sweep. In float 1e4 of them are a thousandth, which may be all that was asked. */
+/* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 #define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
 #define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
@@ -33103,6 +33415,16 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
+}
+
+CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
+
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error) {
     const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
@@ -33467,7 +33789,7 @@ static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena 
     const bool any = n->touches > 0;
     t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
     t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
-    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints + n->springs : 0);
     t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
 }
 
@@ -33883,6 +34205,14 @@ CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const
     return CSIM_OK;
 }
 
+CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
+    csim_link_id id;
+    id.index1 = (uint32_t)slot + 1u;
+    id.generation = w->store.link[slot].generation;
+    id.world = w->stamp;
+    return id;
+}
+
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
     return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
@@ -34048,9 +34378,7 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_note_high(w);
     csimi_wake_link(w, slot);
     w->pattern_stale = true;
-    id->index1 = (uint32_t)slot + 1u;
-    id->generation = w->store.link[slot].generation;
-    id->world = w->stamp;
+    *id = csimi_link_id_of(w, slot);
 }
 /* ==== end store/slots.c */
 CSIMI_WARM
@@ -34206,12 +34534,21 @@ CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_join
     return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
 }
 
+CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {
+    return j->gear[k] < 0 ? NULL : w->store.joint + w->store.link[j->gear[k]].item;
+}
+
 CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j) {
     csim_real q[2];
     int k;
     for (k = 0; k < 2; k++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[k]].item;
-        csimi_joint_pose p = csimi_joint_at(s, other);
+        const csimi_joint *other = csimi_geared(w, j, k);
+        csimi_joint_pose p;
+        if (!other) {
+            q[k] = s->link_position[7 * (size_t)j->end[k].item];
+            continue;
+        }
+        p = csimi_joint_at(s, other);
         q[k] = csimi_joint_coordinate(other, &p);
     }
     return q[0] - j->ratio * q[1] - j->offset;
@@ -34273,29 +34610,6 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
 CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which) {
     return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
 }
-
-/* Rate of the coordinate as terms with one row each, times factor. */
-CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
-                                          csim_real *J) {
-    const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
-    int end, n = 0, k;
-    for (k = 0; k < 36; k++) J[k] = 0;
-    for (end = 0; end < 2; end++) {
-        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
-        const int rigid = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID) continue;
-        if (j->kind == CSIM_JOINT_SLIDER) {
-            block[n] = s->node_count + 2 * rigid;
-            csimi_store3(J + 9 * n++, e);
-        }
-        block[n] = s->node_count + 2 * rigid + 1;
-        csimi_store3(J + 9 * n++, j->kind == CSIM_JOINT_HINGE
-                                      ? e
-                                      : csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)rigid)), e));
-    }
-    return n;
-}
 #endif
 /* ==== end store/joint_pose.c */
 
@@ -34331,8 +34645,6 @@ static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
 }
 
 CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
-
-CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
 
 CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
     return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
@@ -34519,7 +34831,7 @@ CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *s
         if (l->body[k] >= 0) slot[n++] = l->body[k];
     if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
     for (i = 0; i < 2; i++)
-        for (k = 0; k < 2; k++)
+        for (k = 0; k < 2 && s->joint[l->item].gear[i] >= 0; k++)
             if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
     return n;
 }
@@ -34808,6 +35120,7 @@ static void csimi_make_bed(csim_world *w) {
     }
     s->bedded = w->live_bodies - s->active_count;
     for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
+    for (i = s->day.springs; i < s->count.springs; i++) s->link[s->spring_link[i]].broke = false;
     w->pattern_stale = true; /* of those that are up */
     w->bed_stale = false;
 }
@@ -35072,14 +35385,6 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 /* ---- settings of axes */
 
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
     static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
@@ -35198,17 +35503,14 @@ static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real 
 /* Rate of the coordinate at the end velocities. */
 static csim_real csimi_joint_speed(const csimi_state *s, const csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csim_real J[36], speed = 0;
-    int block[4], k, n;
-    if (!csimi_joint_has_coordinate(j->kind)) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
-        const csim_real length = csim_length(p.d);
-        return length > 0 ? csim_dot(p.d, v) / length : 0;
-    }
-    n = csimi_joint_coordinate_terms(s, j, 1, block, J);
-    for (k = 0; k < n; k++)
-        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
-    return speed;
+    const csim_vec3 axis = csim_rotate(p.base, csim_v3(1, 0, 0));
+    const csimi_place base = csimi_place_beside(s, j->end + 1, p.a);
+    const csim_vec3 v = csimi_place_velocity(s, j->end, p.a);
+    const csim_real length = csim_length(p.d);
+    if (j->kind == CSIM_JOINT_HINGE)
+        return csim_dot(axis, csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(axis, csim_sub(v, csimi_place_velocity(s, &base, p.a)));
+    return length > 0 ? csim_dot(p.d, csim_sub(v, csimi_place_velocity(s, j->end + 1, p.b))) / length : 0;
 }
 
 /* Force of one row, world axes. */
@@ -35399,14 +35701,6 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
 
 /* ---- lists */
 
-static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
 CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
     int i, n = w ? w->store.count.joints : 0;
     for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
@@ -35425,16 +35719,6 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     return n;
 }
 
-CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
-    int i, n = 0;
-    for (i = 0; w && i < w->store.count.joints; i++) {
-        const csimi_joint *j = w->store.joint + i;
-        if (!j->broke) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
-        n++;
-    }
-    return n;
-}
 #endif
 /* ==== end store/joint_state.c */
 
@@ -35502,8 +35786,13 @@ CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 l
 
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
     const csimi_tree *tree = s->state.tree + s->state.tree_link[link].tree;
-    csim_real *out = s->state.coord_force + 3 * tree->first_block;
+    csim_real *out = s->state.coord_force + 3 * tree->first_block, *push = s->state.link_push + 6 * link;
+    const csim_vec3 arm = csim_sub(point, csimi_link_pose(&s->state, link).position);
     int i, k;
+    if (tree->reactions) {
+        csimi_store3(push, csim_add(csimi_load3(push), force));
+        csimi_store3(push + 3, csim_add(csimi_load3(push + 3), csim_add(torque, csim_cross(arm, force))));
+    }
     for (i = link; i >= 0; i = csimi_link_above(&s->state, i)) {
         const csimi_tree_link *at = s->state.tree_link + i;
         const csim_pose pose = csimi_link_pose(&s->state, i);
@@ -35524,6 +35813,13 @@ CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {
     size_t bytes = 3 * (size_t)t->block_count * sizeof(csim_real);
     CSIMI_MEMSET(s->state.coord_rate + 3 * t->first_block, 0, bytes);
     CSIMI_MEMSET(s->coord_rep + 3 * t->first_block, 0, bytes);
+}
+
+CSIMI_FN void csimi_limit_soften(csimi_tree_link *link, const csim_softness *limit) {
+    link->soft[0] = limit->stiffness;
+    link->soft[1] = limit->damping;
+    link->soft[2] = limit->frequency;
+    link->soft[3] = limit->ratio;
 }
 
 /* ---- the public getters and setters */
@@ -35679,6 +35975,18 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque) {
+    const csim_real *reaction;
+    CSIMI_READ_TREE(w, id, link, w);
+    (void)s;
+    if (!tree->reactions) return CSIM_WRONG_KIND;
+    reaction = w->store.link_reaction + 6 * (tree->first_link + link);
+    if (force) *force = csimi_load3(reaction);
+    if (torque) *torque = csimi_load3(reaction + 3);
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
     const csimi_body *b;
     CSIMI_READ_TREE(w, id, 0, link);
@@ -35806,6 +36114,23 @@ CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int li
     csimi_wake_tree(w, tree);
     l->lower = lower;
     l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    static const char fn[] = "csim_tree_set_limit_softness";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
+    if (csimi_is_soft(limit) && l->yield < 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
+                          "all 0: the definition of this joint had hard limits");
+    csimi_wake_tree(w, tree);
+    csimi_limit_soften(l, limit);
     return CSIM_OK;
 }
 
@@ -36856,6 +37181,28 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
     }
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+#ifndef CONDSIM_NO_CABLE
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) w->store.state.frame_damping[i] = angular;
+#endif
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_damping(const csim_world *w, csim_body_id id, csim_real *linear,
+                                           csim_real *angular) {
+    const csimi_state *s;
+    const csimi_body *b;
+    csim_real both[2] = {0, 0};
+    csim_status status = csimi_read_body(w, id, w, &b);
+    if (status) return status;
+    s = &w->store.state;
+    if (b->tree >= 0) both[0] = s->tree[b->tree].mass_damping;
+    if (b->tree < 0 && b->node_count > 0) both[0] = s->node_damping[b->first_node];
+    if (b->rigid >= 0) CSIMI_MEMCPY(both, s->rigid_damping + 2 * (size_t)b->rigid, sizeof both);
+#ifndef CONDSIM_NO_CABLE
+    if (b->frame_count > 0) both[1] = s->frame_damping[b->first_frame];
+#endif
+    if (linear) *linear = both[0];
+    if (angular) *angular = both[1];
     return CSIM_OK;
 }
 
@@ -36983,11 +37330,7 @@ static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, in
     for (i = 0; i < w->store.count.links; i++) {
         const csimi_link *l = w->store.link + i;
         if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) {
-            out[n].index1 = (uint32_t)i + 1u;
-            out[n].generation = l->generation;
-            out[n].world = w->stamp;
-        }
+        if (out && n < capacity) out[n] = csimi_link_id_of(w, i);
         n++;
     }
     return n;
@@ -37001,6 +37344,19 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
     int slot;
     if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
     return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    const csimi_store *s = w ? &w->store : NULL;
+    int i, n = 0;
+    for (i = 0; s && i < s->count.joints + s->count.springs; i++) {
+        const bool joint = i < s->count.joints;
+        const int slot = joint ? s->joint[i].link : s->spring_link[i - s->count.joints];
+        if (!(joint ? s->joint[i].broke : s->link[slot].broke)) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, slot);
+        n++;
+    }
+    return n;
 }
 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
@@ -37286,6 +37642,9 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
         CSIMI_PART(csimi_link, apart, FLAG, 0),
         CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
+        CSIMI_PART(csimi_link, tension, REALS, 0),
+        CSIMI_PART(csimi_link, broken, FLAG, 0),
+        CSIMI_PART(csimi_link, broke, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -37396,6 +37755,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
         CSIMI_PART(csimi_tree, gravity, REALS, 0),
+        CSIMI_PART(csimi_tree, reactions, FLAG, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -37414,6 +37774,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, lower, REALS, 0),
         CSIMI_PART(csimi_tree_link, upper, REALS, 0),
+        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
         CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
@@ -37905,7 +38266,10 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
     if (l.slack != -1 && (l.slack != l.coord + l.dofs || l.dofs != 1))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "slack", l.slack,
                              "-1, or behind its coordinate");
-    count = l.dofs + (l.slack >= 0);
+    if (l.yield != -1 && (l.yield != l.coord + l.dofs + (l.slack >= 0) || l.dofs != 1))
+        return csimi_unsound(s, "state.tree_link", tree->first_link + i, "yield", l.yield,
+                             "-1, or behind its coordinate");
+    count = l.dofs + (l.slack >= 0) + (l.yield >= 0);
     if (count > 0) limb = csimi_limb_of_link(s, tree, l.coord, count);
     if (limb < 0 || (count == 0 && (l.coord < 0 || l.coord > 3 * tree->block_count)))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "coord", l.coord, "in blocks of one limb");
@@ -38089,16 +38453,19 @@ static bool csimi_ends_stand(const csimi_staged *s, int slot, const csimi_link *
     return true;
 }
 
-/* A hinge or slider that lives in a slot of links. */
-static bool csimi_gear_stands(const csimi_staged *s, int slot) {
+/* A hinge or slider that lives in a slot of links, or none and a link on a joint of one coordinate. */
+static bool csimi_gear_stands(const csimi_staged *s, int slot, const csimi_place *end) {
     csimi_link l;
     csimi_joint j;
+    if (slot == -1)
+        return end->kind == CSIMI_PLACE_LINK && end->item >= 0 && end->item < s->n->tree_links &&
+               CSIMI_LINK_INT(s, end->item, dofs) == 1;
+    if (end->kind != CSIMI_PLACE_GROUND) return false;
     if (slot < 0 || slot >= s->n->links) return false;
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
-           j.end[1].kind != CSIMI_PLACE_LINK;
+    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -38134,7 +38501,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
     if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
-        if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
+        if (j.kind == CSIM_JOINT_GEAR
+                ? !csimi_gear_stands(s, j.gear[k], j.end + k) || (j.gear[k] >= 0 && j.gear[0] == j.gear[1])
+                : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
         if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
@@ -39131,7 +39500,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }
@@ -41001,9 +41370,9 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f) {
-    const csimi_store *s = &w->store;
     csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b));
 #if CSIMI_HAS_NODES
+    const csimi_store *s = &w->store;
     csimi_surface_hit hit;
     csim_real gap;
     uint32_t feature;
@@ -41020,6 +41389,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
         return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
 #else
+    (void)w;
     (void)surfaces;
 #endif
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
@@ -41203,6 +41573,55 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
     return n;
 }
 
+/* Rate of the coordinate of a hinge or slider as terms of one row each, times factor; returns how many. */
+static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
+                                                 int *block, csim_real *J) {
+    const csimi_joint_pose p = csimi_joint_at(s, j);
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
+    int end, n = 0, k, count;
+    for (end = 0; end < 2; end++) {
+        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
+        const csimi_place *at = j->end + end;
+        csimi_store3(D, e);
+        if (j->kind == CSIM_JOINT_HINGE) {
+            n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
+        } else if (at->kind == CSIMI_PLACE_RIGID) {
+            CSIMI_MEMSET(J + 9 * n, 0, 18 * sizeof *J);
+            block[n] = s->node_count + 2 * at->item;
+            csimi_store3(J + 9 * n++, e);
+            block[n] = s->node_count + 2 * at->item + 1;
+            csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
+        } else if (at->kind == CSIMI_PLACE_LINK) {
+            count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
+            for (k = n; k < n + count; k++) {
+                csimi_matmul(D, J + 9 * k, W);
+                CSIMI_MEMCPY(J + 9 * k, W, sizeof W);
+            }
+            n += count;
+        }
+    }
+    return n;
+}
+
+/* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
+CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
+                              csim_contact *c) {
+    const csim_real factor = k ? j->scale * j->ratio : j->scale;
+    const csimi_joint *other = csimi_geared(w, j, k);
+    csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
+    int block[2 * CSIMI_PLACE_TERMS], n = 1;
+    if (other) {
+        n = csimi_coordinate_terms(s, other, factor, block, J);
+    } else {
+        const csimi_tree_link *link = s->tree_link + j->end[k].item;
+        CSIMI_MEMSET(J, 0, 9 * sizeof *J);
+        block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
+        J[link->coord % 3] = factor;
+    }
+    csimi_joint_side(f, s, c, k, n, block, J);
+}
+
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second) {
     csim_real J[9 * CSIMI_PLACE_TERMS];
@@ -41366,14 +41785,17 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
 }
 
-CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
+    const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+    return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *c = f->found + i;
-        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
-        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
-        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+        const csim_real bound = csimi_rolling_bound(w, f, f->found + i);
+        if (bound > 0) csimi_rolling_row(w, f, f->found + i, bound);
     }
 }
 #endif
@@ -41933,19 +42355,30 @@ static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_join
 
 static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                              csim_contact *c) {
-    csim_real J[36];
-    int block[4], end, n;
-    for (end = 0; end < 2; end++) {
-        const csimi_joint *other = w->store.joint + w->store.link[j->gear[end]].item;
-        n = csimi_joint_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
-        csimi_joint_side(f, s, c, end, n, block, J);
-    }
+    csimi_gear_side(w, f, s, j, 0, c);
+    csimi_gear_side(w, f, s, j, 1, c);
+}
+
+/* Length that makes metres of the coordinate of the first end. */
+static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
+    const csimi_joint *first = csimi_geared(w, j, 0);
+    const csimi_state *s = &w->store.state;
+    const csimi_place ground = csimi_place_ground(csim_v3(0, 0, 0));
+    if (first) return csimi_joint_unit(first);
+    return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
+}
+
+static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
+    int k;
+    for (k = 0; k < 2; k++)
+        if (csimi_geared(w, j, k) && csimi_geared(w, j, k)->broken) return false;
+    return true;
 }
 
 static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c;
     int k;
-    j->scale = csimi_joint_unit(w->store.joint + w->store.link[j->gear[0]].item);
+    j->scale = csimi_gear_unit(w, j);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
@@ -41998,9 +42431,7 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
             csimi_joint *j = s->joint + i;
             if ((j->kind == CSIM_JOINT_GEAR) != (gears == 1)) continue;
             for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-            if (j->broken ||
-                (gears && (s->joint[s->link[j->gear[0]].item].broken || s->joint[s->link[j->gear[1]].item].broken)))
-                continue;
+            if (j->broken || (gears && !csimi_gear_holds(w, j))) continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
             else if (j->axes >= 0)
@@ -42345,16 +42776,22 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     f->tree_row[i - f->first_tree_row] = at;
 }
 
-/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. A soft one
+       lambda = -kappa (v + bias),   bias = h k gap / kappa beyond it, gap / h before it,   kappa = sigma h^2 k + h c,
+   acts on the massless coordinate behind it, which gives way by lambda / kappa. */
 static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + link;
-    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
-    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
-    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
-    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
-    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0,
-                         CSIMI_HUGE);
+    const csim_real *give = s->link_work[link].give;
+    const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
+    const bool soft = l->yield >= 0 && give[1] > 0;
+    csim_real phi;
+    if (!end.near) return;
+    if (soft)
+        phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
+    else
+        phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
+    csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
 }
 
 /* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
@@ -42410,10 +42847,8 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
-        if (l->lower <= l->upper) {
-            csimi_limit_row(w, f, i, 1);
-            csimi_limit_row(w, f, i, -1);
-        }
+        csimi_limit_row(w, f, i, 1);
+        csimi_limit_row(w, f, i, -1);
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];
@@ -42443,6 +42878,184 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 }
 #endif
 /* ==== end step/tree_rows.c */
+
+/* ==== begin step/reactions.c ==================================================================================== */
+#if !defined(CONDSIM_NO_TREE)
+/* step/reactions: what the joints of trees carry. Newton's laws for all that hangs on a joint: the accelerations of the
+   step and the weight ask for a force (Newton-Euler, csimi_tree_study); what contacts, links of the world, pushes and
+   damping do not give comes through the joint. */
+
+/* An impulse at a point, and a couple, on what a place is on. */
+static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csim_vec3 impulse, csim_vec3 point,
+                        csim_vec3 couple) {
+    const csimi_state *s = &w->store.state;
+    csim_real *out = w->store.link_reaction + 6 * (size_t)p->item;
+    csim_vec3 arm;
+    if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
+    arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
+    csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
+    csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));
+}
+
+/* Row i of the frame in world axes. */
+static csim_vec3 csimi_row_impulse(const csimi_step_frame *f, int i) {
+    csim_real world[3] = {0, 0, 0};
+    if (i >= 0) csimi_addmulT3(f->contacts[i].R, f->lambda + 3 * (size_t)i, world);
+    return csimi_load3(world);
+}
+
+static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
+    const csim_vec3 none = csim_v3(0, 0, 0);
+    int i, rolling = f->found_count;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *found = f->found + i;
+        const bool kept = csimi_keeps(w) && f->kept[i].kept.pair;
+        const csim_vec3 impulse = csimi_row_impulse(f, i);
+        const csim_real bound = csimi_rolling_bound(w, f, found);
+        csimi_react(w, &found->a, 1, impulse, found->meet, none);
+        csimi_react(w, &found->b, -1, impulse, kept ? f->kept[i].meet_b : found->meet, none);
+        if (bound > 0) {
+            const csim_vec3 couple = csim_scale(bound / f->contacts[rolling].hi[0], csimi_row_impulse(f, rolling));
+            csimi_react(w, &found->a, 1, none, found->meet, couple);
+            csimi_react(w, &found->b, -1, none, found->meet, couple);
+            rolling++;
+        }
+    }
+}
+
+#ifndef CONDSIM_NO_JOINTS
+/* A gear on the coordinate of a hinge or slider. */
+static void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
+    const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
+    const csim_vec3 along = csim_scale(impulse, csim_rotate(p.base, csim_v3(1, 0, 0))), none = csim_v3(0, 0, 0);
+    const bool turn = j->kind == CSIM_JOINT_HINGE;
+    int end;
+    for (end = 0; end < 2; end++)
+        csimi_react(w, j->end + end, end ? -1 : 1, turn ? none : along, p.a, turn ? along : none);
+}
+
+/* Push and couple of all rows of a joint. */
+static void csimi_joint_pull(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, csim_vec3 *push,
+                             csim_vec3 *couple) {
+    const csimi_axes *ax = j->axes >= 0 ? w->store.axes + j->axes : NULL;
+    const csim_vec3 limit = csimi_row_impulse(f, j->row[CSIMI_ROW_LIMIT]);
+    int line, k;
+    *push = csimi_row_impulse(f, j->row[CSIMI_ROW_POINT]);
+    *couple = csimi_row_impulse(f, j->row[CSIMI_ROW_TURN]);
+    if (j->kind == CSIM_JOINT_HINGE)
+        *couple = csim_add(*couple, limit);
+    else
+        *push = csim_add(*push, limit);
+    for (line = 0; line < CSIMI_AXES_LINES && ax; line++) {
+        const csim_real *lambda = f->lambda + 3 * (size_t)(ax->row[line] < 0 ? 0 : ax->row[line]);
+        if (line % 2 == 0) *push = csim_add(*push, csimi_row_impulse(f, ax->row[line]));
+        for (k = 0; k < 3 && line % 2 && ax->row[line] >= 0; k++) {
+            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
+            *couple = csim_madd(*couple, lambda[k], csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
+        }
+    }
+    *couple = csim_scale(j->scale, *couple);
+}
+
+static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
+    csimi_joint_pose p;
+    csim_vec3 push, couple;
+    bool apart;
+    int k;
+    if (j->kind == CSIM_JOINT_GEAR) {
+        const csim_real impulse = j->row[CSIMI_ROW_POINT] < 0 ? 0 : j->scale * f->lambda[3 * j->row[CSIMI_ROW_POINT]];
+        for (k = 0; k < 2; k++)
+            if (csimi_geared(w, j, k)) csimi_react_geared(w, csimi_geared(w, j, k), k ? -j->ratio * impulse : impulse);
+        return;
+    }
+    p = csimi_joint_at(&w->store.state, j);
+    apart = j->axes >= 0 ? csimi_axes_points(j, w->store.axes + j->axes) : j->kind != CSIM_JOINT_SLIDER;
+    csimi_joint_pull(w, f, j, &push, &couple);
+    csimi_react(w, j->end, 1, push, p.a, couple);
+    csimi_react(w, j->end + 1, -1, push, apart ? p.b : p.a, couple);
+}
+#endif
+
+/* What links of the world and pushes give; contacts have been counted. */
+static void csimi_react_links(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
+    const csimi_store *s = &w->store;
+    int i;
+#ifndef CONDSIM_NO_SPRINGS
+    for (i = 0; i < s->count.springs; i++) {
+        const csimi_place *end = s->state.spring + 2 * i;
+        const csim_vec3 pull = csimi_spring_impulse(&s->state, step, i, f->v), none = csim_v3(0, 0, 0);
+        csimi_react(w, end, 1, pull, csimi_place_point(&s->state, end), none);
+        csimi_react(w, end + 1, -1, pull, csimi_place_point(&s->state, end + 1), none);
+    }
+#endif
+#ifndef CONDSIM_NO_JOINTS
+    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
+#endif
+    for (i = 0; i < s->count.tree_links; i++) {
+        csim_real *push = s->state.link_push + 6 * i;
+        const csimi_place p = csimi_place_link(&s->state, i, csimi_link_pose(&s->state, i).position);
+        csimi_react(w, &p, f->h, csimi_load3(push), csimi_link_pose(&s->state, i).position, csimi_load3(push + 3));
+        CSIMI_MEMSET(push, 0, 6 * sizeof *push);
+    }
+    (void)f, (void)step;
+}
+
+/* link_reaction holds the impulses on each link, about the origin of the tree, and becomes what its joint carries. */
+static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
+    csimi_state *s = &w->store.state;
+    const csimi_tree *tree = s->tree + t;
+    const size_t at = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+    csim_real *acceleration = f->v_end + at;
+    int i, k;
+    for (i = tree->first_link + tree->link_count - 1; i > tree->first_link; i--)
+        for (k = 0; k < 6; k++)
+            w->store.link_reaction[6 * (tree->first_link + s->tree_link[i].parent) + k] +=
+                w->store.link_reaction[6 * i + k];
+    if (tree->mass_damping > 0) {
+        csimi_tree_study(s, t, f->v + at, NULL, tree->gravity);
+        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+            csim_real *out = w->store.link_reaction + 6 * i;
+            const csim_real lost = -f->h * tree->mass_damping;
+            csimi_store3(out, csim_madd(csimi_load3(out), lost, s->link_work[i].H.v));
+            csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), lost, s->link_work[i].H.w));
+        }
+    }
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const size_t c = at + (size_t)(s->tree_link[i].coord + k);
+            acceleration[s->tree_link[i].dof + k] = (f->v[c] - f->vk[c]) / (f->theta * f->h);
+        }
+    csimi_tree_study(s, t, f->vk + at, acceleration, tree->gravity);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        csim_real *out = w->store.link_reaction + 6 * i;
+        const csimi_link_work *work = s->link_work + i;
+        const csim_vec3 force = csim_madd(work->F.v, -1 / f->h, csimi_load3(out));
+        const csim_vec3 moment = csim_madd(work->F.w, -1 / f->h, csimi_load3(out + 3));
+        csimi_store3(out, force);
+        csimi_store3(out + 3, csim_sub(moment, csim_cross(work->r, force)));
+    }
+}
+
+CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_store *s = &w->store;
+    bool any = false;
+    int t;
+    for (t = 0; t < s->count.trees; t++) any = any || s->state.tree[t].reactions;
+    if (!any) return;
+    CSIMI_MEMSET(s->link_reaction, 0, 6 * sizeof(csim_real) * (size_t)s->count.tree_links);
+    csimi_react_contacts(w, f);
+    csimi_react_links(w, f, step);
+    for (t = 0; t < s->count.trees; t++) {
+        const csimi_tree *tree = s->state.tree + t;
+        if (tree->reactions && tree->mode == CSIMI_FREE)
+            csimi_react_tree(w, f, t);
+        else
+            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
+                         6 * sizeof(csim_real) * (size_t)tree->link_count);
+    }
+}
+#endif
+/* ==== end step/reactions.c */
 
 /* ==== begin step/rows.c ========================================================================================= */
 /* step/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
@@ -45296,10 +45909,40 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
 }
 #endif
 /* ==== end step/touching.c */
+CSIMI_WARM
+/* ==== begin step/strain.c ======================================================================================= */
+#if !defined(CONDSIM_NO_SPRINGS)
+/* step/strain: what springs bore in a step, and which of them let go. */
 
+/* The force that the step took: of the length at its end, where forces are those of the middle half way; the damper saw
+   the mean rate. */
+static csim_real csimi_spring_tension(const csim_world *w, const csimi_step_frame *f, int k) {
+    const csim_real *data = w->store.state.spring_data + 3 * (size_t)k;
+    const csim_real before = csimi_spring_length(&w->store.state, k), after = csimi_spring_length(&f->next, k);
+    const csim_real length = w->def.integrator == CSIM_BACKWARD_EULER ? after : (before + after) / 2;
+    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h;
+}
+
+/* A spring that bore more than it can has no stiffness any more; its blocks of A go with the next pattern. */
+CSIMI_FN void csimi_springs_commit(csim_world *w, const csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < s->count.springs; i++) {
+        csimi_link *l = s->link + s->spring_link[i];
+        l->tension = csimi_spring_tension(w, f, i);
+        l->broke = l->break_force > 0 && !l->broken && csimi_abs(l->tension) > l->break_force;
+        if (!l->broke) continue;
+        l->broken = true;
+        s->state.spring_data[3 * i + 1] = s->state.spring_data[3 * i + 2] = 0;
+        w->pattern_stale = true;
+    }
+}
+#endif
+/* ==== end step/strain.c */
+CSIMI_COLD
 /* ==== begin step/tell.c ========================================================================================= */
 #if !defined(CONDSIM_NO_EVENTS)
-/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, links that broke, sleep. They are
    written when the step is committed; what touches has been found before (touching.c). */
 
 /* ---- what moved */
@@ -45395,11 +46038,10 @@ CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
     csimi_told *told = &w->store.told;
     const csimi_link *l = w->store.link + link;
     csim_break_event *e = told->joint_break + told->break_count;
-    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
+    if (w->store.capacity.touches == 0) return;
+    if (told->break_count >= w->store.capacity.joints + w->store.capacity.springs) return; /* each breaks once */
     CSIMI_MEMSET(e, 0, sizeof *e);
-    e->joint.index1 = (uint32_t)link + 1u;
-    e->joint.generation = l->generation;
-    e->joint.world = w->stamp;
+    e->joint = csimi_link_id_of(w, link);
     e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
     e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
     told->break_count++;
@@ -45430,6 +46072,8 @@ CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
     s->told.break_count = s->told.sleep_count = 0;
     for (i = 0; i < s->count.joints; i++)
         if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
+    for (i = 0; i < s->count.springs; i++)
+        if (s->link[s->spring_link[i]].broke) csimi_tell_break(w, s->spring_link[i]);
 }
 
 CSIM_API csim_events csim_world_events(const csim_world *w) {
@@ -45954,6 +46598,8 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_trees_react(w, f, step);
+    csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
@@ -47560,9 +48206,9 @@ CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, cs
 /* ==== end world/push.c */
 
 /* ==== begin world/link.c ======================================================================================== */
-/* world/link: making springs and exclusions; the ends of links. */
+/* world/link: springs and exclusions; the ends of links. */
 
-static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
                                 int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
@@ -47633,7 +48279,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     s = &w->store;
     item = s->count.springs++;
     for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
-    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
+    length = csimi_spring_length(&s->state, item);
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
@@ -47641,6 +48287,23 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_spring_get(const csim_world *w, csim_link_id id, csim_spring_state *out) {
+    const csimi_link *l;
+    csim_status status;
+    int slot;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_link(w, id, "csim_spring_get", &slot, NULL)) != 0) return status;
+    l = w->store.link + slot;
+    if (l->kind != CSIMI_SPRING) return CSIM_WRONG_KIND;
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->length = csimi_spring_length(&w->store.state, l->item);
+    out->force = l->tension;
+    out->broken = l->broken;
+    if (l->body[0] >= 0) out->a = csimi_body_id_of(w, l->body[0]);
+    if (l->body[1] >= 0) out->b = csimi_body_id_of(w, l->body[1]);
     return CSIM_OK;
 }
 #endif
@@ -48103,21 +48766,34 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     return csimi_check_joint_axes(e, fn, d);
 }
 
-/* The joints behind the two links of a gear. */
-static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j) {
+/* End k of a gear: a hinge or slider, or, where no joint is named, a link on a joint of one coordinate. */
+static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const char *fn, int k, csimi_joint *j,
+                                  int *bodies) {
+    const csim_link_id id = k ? d->second : d->first;
+    const csim_attachment *at = k ? &d->b : &d->a;
+    const csimi_state *s = &w->store.state;
+    csim_status status;
+    bool fits;
+    if (id.index1 == 0 && csim_body_valid(w, at->body) && w->store.body[at->body.index1 - 1].kind == CSIM_BODY_TREE) {
+        if ((status = csimi_attach(w, at, fn, j->end + k, bodies + k)) != 0) return status;
+        fits = s->tree_link[j->end[k].item].dofs == 1;
+    } else {
+        if ((status = csimi_find_link(w, id, fn, j->gear + k, &w->error)) != 0) return status;
+        fits = w->store.link[j->gear[k]].kind == CSIMI_JOINT &&
+               csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
+    }
+    if (fits) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                      "a hinge or slider, or a link on a joint of one coordinate");
+}
+
+static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const char *fn, csimi_joint *j,
+                                   int *bodies) {
     csim_status status;
     int k;
-    for (k = 0; k < 2; k++) {
-        const csimi_link *l;
-        if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
-        l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
-            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
-            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
-                              "a hinge or slider of rigid bodies");
-    }
-    if (j->gear[0] == j->gear[1])
+    for (k = 0; k < 2; k++)
+        if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
+    if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
@@ -48218,7 +48894,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     j->break_torque = d->break_torque;
     j->scale = 1;
     for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
+    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_ends(w, d, fn, j, bodies);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
@@ -48579,7 +49255,7 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
 static bool csimi_tree_joint_gives(const csim_tree_link_def *d) { return d->effort > 0 || d->effort_later; }
 
 static int csimi_tree_joint_coords(const csim_tree_link_def *d) {
-    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d);
+    return csimi_tree_dofs(d->joint) + csimi_tree_joint_gives(d) + csimi_is_soft(&d->limit);
 }
 
 static int csimi_limb_coords(const csim_tree_def *def, int limb) {
@@ -48628,13 +49304,14 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
+    if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
                           "CSIM_TREE_FLOATING on the first link only");
     if (dofs == 1 && !(csim_length(d->axis) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
-    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d)))
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
@@ -48758,6 +49435,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     out->friction = d->friction;
     out->lower = d->lower;
     out->upper = d->upper;
+    csimi_limit_soften(out, &d->limit);
     out->stiffness = d->stiffness;
     out->rate_gain = d->rate_gain;
     out->effort = d->effort;
@@ -48765,6 +49443,8 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
     CSIMI_MEMSET(q, 0, 7 * sizeof *q);
     CSIMI_MEMSET(target, 0, 4 * sizeof *target);
     CSIMI_MEMSET(s->link_impulse + CSIMI_TREE_JOINT_ROWS * link, 0, CSIMI_TREE_JOINT_ROWS * sizeof *q);
+    CSIMI_MEMSET(s->link_reaction + 6 * link, 0, 6 * sizeof *q);
+    CSIMI_MEMSET(s->state.link_push + 6 * link, 0, 6 * sizeof *q);
     q[3] = 1;
     q[0] = out->dofs == 1 ? d->position : 0;
     if (d->joint == CSIM_TREE_FLOATING) {
@@ -48791,6 +49471,7 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
                 link[j].coord = at;
                 link[j].slack = csimi_tree_joint_gives(def->links + j) ? at + link[j].dofs : -1;
                 at += csimi_tree_joint_coords(def->links + j);
+                link[j].yield = csimi_is_soft(&def->links[j].limit) ? at - 1 : -1;
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
@@ -48878,6 +49559,7 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->mode = csimi_mode_of(def->motion);
     tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
+    tree->reactions = def->reactions;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
     for (i = 0; i < tree->modes; i += 3) {
@@ -49609,7 +50291,7 @@ static CSIMI_NOINLINE void csimi_ray_surface(csimi_search *q, int slot, bool one
         csimi_tell_entry(q, &h, 0, csimi_against_way(q->way), one);
     }
     csimi_surface_ray_along(&ray, &surface, q->origin, q->way, csim_v3(0, 0, 0), q->most);
-    while ((face = csimi_surface_ray_next(&ray)) >= 0) {
+    while ((face = csimi_surface_ray_met(&ray, q->origin, q->way, sheet)) >= 0) {
         csim_real corner[9], t, weight[3];
         csim_vec3 x[3], n;
         csim_query_hit h;
@@ -50746,8 +51428,9 @@ static void csimi_draw_links(csimi_pen *p) {
     int i;
     csimi_draw_as(p, CSIM_DRAW_JOINTS);
     for (i = 0; i < s->count.springs && csimi_draw_shows(p, CSIM_DRAW_JOINTS); i++)
-        csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
-                   csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
+        if (!s->link[s->spring_link[i]].broken)
+            csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
+                            csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
     for (i = 0; i < s->count.joints; i++) csimi_draw_joint(p, s->joint + i);
 }
 
@@ -50792,7 +51475,7 @@ static void csimi_find_drawn_islands(const csimi_store *s, int *group) {
             csimi_join_drawn(s, group, (int)s->contact[i].body_a.index1 - 1, (int)s->contact[i].body_b.index1 - 1);
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || l->kind == CSIMI_EXCLUSION || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        if (!l->alive || l->kind == CSIMI_EXCLUSION || csimi_link_broken(s, l)) continue;
         csimi_join_drawn(s, group, l->body[0], l->body[1]);
     }
     for (i = 0; i < s->count.bodies; i++) group[i] = csimi_first_of(group, i);
@@ -51639,6 +52322,7 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
+CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -51708,6 +52392,10 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id,
 CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
 }
+CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
+                                            csim_vec3 *torque) {
+    return CSIMI_ABSENT(NULL, "csim_tree_get_reaction", "CONDSIM_NO_TREE");
+}
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
 }
@@ -51730,6 +52418,10 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
 CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
                                           csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
@@ -51871,7 +52563,6 @@ CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int c
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
     return 0;
 }
-CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -52003,7 +52694,12 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
 }
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
+}
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
+CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
+CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)
@@ -52042,6 +52738,7 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) { return -1; }
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {}
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) { return -1; }
+CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_vec3 way, bool both) { return -1; }
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) { return csim_v3(0, 0, 1); }
 CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) { return 0; }
 CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}
@@ -55077,6 +55774,9 @@ CSIMI_WARM
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
 #undef CSIMI_RAY_ROOM
+#undef CSIMI_FOUR_MORE
+#undef CSIMI_FOUR_LESS
+#undef CSIMI_FOUR_SIGNS
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
@@ -55085,6 +55785,7 @@ CSIMI_WARM
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
+#undef CSIMI_ABREAST_SIZE
 #undef CSIMI_POLY
 #undef CSIMI_HALVINGS
 #undef CSIMI_GJK_STEPS

@@ -210,9 +210,9 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f) {
-    const csimi_store *s = &w->store;
     csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b));
 #if CSIMI_HAS_NODES
+    const csimi_store *s = &w->store;
     csimi_surface_hit hit;
     csim_real gap;
     uint32_t feature;
@@ -229,6 +229,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
         return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
 #else
+    (void)w;
     (void)surfaces;
 #endif
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
