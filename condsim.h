@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7c0d857add44e7cf
+   Hash of the parts: 53026176e29927c1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40130,6 +40130,7 @@ static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surf
     int i, k;
     e->wings = 0;
     e->out = csim_v3(0, 0, 0);
+    csimi_sheet_corner(d, e, 2, surface_node[u]); /* where numbers are beyond floats the walk finds none of them */
     while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
         const int *t = surface->triangle + 3 * (size_t)i;
         for (k = 0; k < 3; k++)
@@ -41424,9 +41425,10 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 
 /* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
 static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
-    const csim_real *v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
+    const csim_real *v;
     int k;
     if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
+    v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
     for (k = 0; k < 6; k++)
         if (v[k] < 0 || v[k] > 0) return false;
     return true;

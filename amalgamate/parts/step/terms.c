@@ -26,9 +26,10 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 
 /* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
 static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
-    const csim_real *v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
+    const csim_real *v;
     int k;
     if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
+    v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
     for (k = 0; k < 6; k++)
         if (v[k] < 0 || v[k] > 0) return false;
     return true;

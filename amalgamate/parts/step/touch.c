@@ -255,6 +255,7 @@ static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surf
     int i, k;
     e->wings = 0;
     e->out = csim_v3(0, 0, 0);
+    csimi_sheet_corner(d, e, 2, surface_node[u]); /* where numbers are beyond floats the walk finds none of them */
     while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
         const int *t = surface->triangle + 3 * (size_t)i;
         for (k = 0; k < 3; k++)
