@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 53026176e29927c1
+   Hash of the parts: 95a8f34b00504c76
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -42891,9 +42891,10 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csim_vec3 impulse, csim_vec3 point,
                         csim_vec3 couple) {
     const csimi_state *s = &w->store.state;
-    csim_real *out = w->store.link_reaction + 6 * (size_t)p->item;
+    csim_real *out;
     csim_vec3 arm;
     if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
+    out = w->store.link_reaction + 6 * (size_t)p->item;
     arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
     csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
     csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));

@@ -7,9 +7,10 @@
 static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csim_vec3 impulse, csim_vec3 point,
                         csim_vec3 couple) {
     const csimi_state *s = &w->store.state;
-    csim_real *out = w->store.link_reaction + 6 * (size_t)p->item;
+    csim_real *out;
     csim_vec3 arm;
     if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
+    out = w->store.link_reaction + 6 * (size_t)p->item;
     arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
     csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
     csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));
