@@ -44,7 +44,7 @@ static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
 
 #ifndef CONDSIM_NO_JOINTS
 /* A gear on the coordinate of a hinge or slider. */
-static void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
+static CSIMI_NOINLINE void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
     const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
     const csim_vec3 along = csim_scale(impulse, csim_rotate(p.base, csim_v3(1, 0, 0))), none = csim_v3(0, 0, 0);
     const bool turn = j->kind == CSIM_JOINT_HINGE;
@@ -54,8 +54,8 @@ static void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real im
 }
 
 /* Push and couple of all rows of a joint. */
-static void csimi_joint_pull(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, csim_vec3 *push,
-                             csim_vec3 *couple) {
+static CSIMI_NOINLINE void csimi_joint_pull(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j,
+                                            csim_vec3 *push, csim_vec3 *couple) {
     const csimi_axes *ax = j->axes >= 0 ? w->store.axes + j->axes : NULL;
     const csim_vec3 limit = csimi_row_impulse(f, j->row[CSIMI_ROW_LIMIT]);
     int line, k;
