@@ -54,6 +54,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
+    const size_t closing = 4 * sizeof(csim_real) * (size_t)csimi_blocks_of(n) + 64, curl = csimi_curl_scratch(n);
     int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
@@ -89,8 +90,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
     }
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 4 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
-    csimi_push(&arena, (size_t)blocks, 1);
+    csimi_push(&arena, closing, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, csimi_most_bytes((size_t)blocks, curl > closing ? curl - closing : 0), 1);
     return arena.used;
 }
 
@@ -187,6 +188,7 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
+    const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
     int i, k, at = 0;
     for (i = 0; i < n; i++) {
         int g = block[i];
@@ -208,7 +210,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
