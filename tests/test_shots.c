@@ -396,7 +396,8 @@ TEST(a_wall_is_the_same_on_all_its_sides) {
 
 enum { CORDS = 50 };
 
-static csim_body_id add_cord(csim_world *w, csim_vec3 at, csim_vec3 velocity, csim_vec3 turn, csim_quat rotation) {
+static csim_body_id add_cord(csim_world *w, double young, csim_vec3 at, csim_vec3 velocity, csim_vec3 turn,
+                             csim_quat rotation) {
     const csim_vec3 along = csim_rotate(rotation, csim_v3(CSIM_R(0.13), 0, 0));
     csim_cable_def d = csim_default_cable_def();
     csim_body_id id;
@@ -404,6 +405,7 @@ static csim_body_id add_cord(csim_world *w, csim_vec3 at, csim_vec3 velocity, cs
     d.start = csim_sub(at, along);
     d.end = csim_add(at, along);
     d.segments = 12;
+    d.young = (csim_real)young;
     STATUS(csim_create_cable(w, &d, &id), CSIM_OK);
     STATUS(csim_body_set_velocity(w, id, velocity, turn), CSIM_OK);
     return id;
@@ -436,13 +438,13 @@ TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
         csim_totals t;
         int behind = 0;
         CASE("h 1/%.0f", 1 / hs[round]);
-        check.random = 3u + 2 * (uint64_t)round; /* of twelve, seeds that the forces of the start drove mad */
+        check.random = 3u + 2 * (uint64_t)round; /* of twelve seeds, one of those that gained without end */
         for (k = 0; k < 20; k++) (void)check_random(0, 1);
         for (i = 0; i < CORDS; i++) {
             const csim_vec3 at = csim_v3((csim_real)(4 * (i % 10) - 18), (csim_real)(4 * (i / 10) - 8),
                                          (csim_real)check_random(0.3, 0.3 + 60 * hs[round]));
             const csim_vec3 turn = csim_scale(200, csim_normalize(random_direction()));
-            cord[i] = add_cord(w, at, csim_v3(0, 0, -60), turn,
+            cord[i] = add_cord(w, 1e6, at, csim_v3(0, 0, -60), turn,
                                csim_quat_axis_angle(csim_normalize(random_direction()), (csim_real)check_random(0, 3)));
         }
         t = csim_world_totals(w);
@@ -465,7 +467,8 @@ TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
     }
 }
 
-/* Two cables apart: what becomes of one that turns by a radian a step does not hang on whether the other misses. */
+/* What becomes of a cable that turns by more than half a radian a step does not hang on whether others, far from it,
+   miss. It is soft, so that float solves it. */
 TEST(a_cable_that_misses_leaves_others_alone) {
     csim_real x[2][3 * 13];
     int both, i, missed = 0;
@@ -473,10 +476,10 @@ TEST(a_cable_that_misses_leaves_others_alone) {
         csim_world *w = world_with_a_wall(CSIM_R(0.0025));
         const csim_quat q = csim_quat_axis_angle(csim_v3(0, 1, 0), CSIM_R(0.6));
         const csim_body_id id =
-            add_cord(w, csim_v3(20, 0, 5), csim_v3(0, 0, 0), csim_v3(0, CSIM_R(18.0), 0), q);
+            add_cord(w, 1e4, csim_v3(20, 0, 5), csim_v3(0, 0, 0), csim_v3(0, CSIM_R(18.0), 0), q);
         for (i = 0; i < 10 && both; i++) {
             check.random = 4711u + (uint64_t)i;
-            add_cord(w, csim_v3((csim_real)(i % 5), (csim_real)(i / 5), CSIM_R(0.4)), csim_v3(0, 0, -60),
+            add_cord(w, 1e6, csim_v3((csim_real)(i % 5), (csim_real)(i / 5), CSIM_R(0.4)), csim_v3(0, 0, -60),
                      csim_scale(200, csim_normalize(random_direction())),
                      csim_quat_axis_angle(csim_normalize(random_direction()), CSIM_R(1.3)));
         }
