@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 89dc84e2c3c2f484
+   Hash of the parts: fcf76f47ed866552
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6886,6 +6886,26 @@ CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const 
 /* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
 CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed);
 CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
+/* ---- curl.c: islands of cables that turn far in a step */
+typedef struct csimi_curl {
+    unsigned char *on;       /* [islands] 1: is solved once more */
+    csim_real *most, *share; /* [islands] most turn beside v*, rad; how far v* follows the solution */
+    double *begin, *slope;   /* [islands] of the potential along that way */
+} csimi_curl;
+#ifndef CONDSIM_NO_CABLE
+CSIMI_FN void csimi_curl_begin(const csim_world *world, const csimi_step_frame *frame, csimi_curl *curl,
+                               csimi_arena *arena);
+/* Whether islands are to be solved once more, with A and b of where they lead. */
+CSIMI_FN bool csimi_cables_curl(csim_world *world, csimi_step_frame *frame, const csimi_step *step, csimi_curl *curl,
+                                int pass);
+CSIMI_FN size_t csimi_curl_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_curl_begin(const csim_world *w, const csimi_step_frame *f, csimi_curl *c, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+    c->on = NULL;
+}
+CSIM_INLINE size_t csimi_curl_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- path.c */
 /* Stops poses of frame->next, of bodies and nodes, where their true paths, of h at the velocities of the step, lead
    into what they did not know of. */
@@ -43426,7 +43446,7 @@ static int csimi_most_rigids(const csimi_counts *n) {
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
-    csimi_arena arena = csimi_arena_counting();
+    csimi_arena arena = csimi_arena_counting(), closing = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
     const int rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
@@ -43467,9 +43487,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
     if (n->joints > 0) { /* which islands are solved again, and why */
-        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)blocks);
-        CSIMI_PUSH(&arena, unsigned char, blocks);
+        CSIMI_PUSH(&closing, unsigned char, blocks);
+        CSIMI_PUSH(&closing, csim_real, 4 * (size_t)blocks);
     }
+    csimi_push(&arena, csimi_most_bytes(closing.used, csimi_curl_scratch(n)), 1); /* never both */
     return arena.used; /* union-find, before the first island, takes less than an island */
 }
 
@@ -43566,6 +43587,7 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
+    const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
     int i, k, at = 0;
     for (i = 0; i < n; i++) {
         int g = block[i];
@@ -43587,7 +43609,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
@@ -44136,6 +44158,129 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
     return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }
 /* ==== end step/variational.c */
+
+/* ==== begin step/curl.c ========================================================================================= */
+#if !defined(CONDSIM_NO_CABLE)
+/* step/curl: cables whose edges turn far in a step. One linearisation bears turns of about a radian. Backward Euler
+   worlds in which edges of cables turn farther than CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v*
+   following the solution as far as the slope falls along it. Every island goes on by itself, with a share of its own,
+   and one that misses ends its own iterations and no others. Most steps never get here. */
+
+#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
+#define CSIMI_TURN_PASSES 30
+
+static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) {
+    c->slope = CSIMI_PUSH(arena, double, blocks);
+    c->begin = CSIMI_PUSH(arena, double, blocks);
+    c->most = CSIMI_PUSH(arena, csim_real, blocks);
+    c->share = CSIMI_PUSH(arena, csim_real, blocks);
+    c->on = CSIMI_PUSH(arena, unsigned char, blocks);
+}
+
+CSIMI_FN size_t csimi_curl_scratch(const csimi_counts *n) {
+    csimi_curl c;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_curl_layout(&c, n->frames > 0 ? (size_t)csimi_blocks_of(n) : 0, &arena);
+    return arena.used;
+}
+
+CSIMI_FN void csimi_curl_begin(const csim_world *w, const csimi_step_frame *f, csimi_curl *c, csimi_arena *arena) {
+    csimi_curl_layout(c, w->store.state.frame_count > 0 ? (size_t)f->blocks : 0, arena);
+}
+
+/* How far edges of every island turn beside its v*, and whether it goes on; true: one does. */
+static bool csimi_curl_far(const csim_world *w, const csimi_step_frame *f, csimi_curl *c) {
+    const csimi_state *s = &w->store.state;
+    const int first = csimi_first_frame_block(s);
+    bool any = false;
+    int i, k;
+    for (k = 0; k < f->island_count; k++) c->most[k] = 0;
+    for (i = first; i < first + s->frame_count; i++) {
+        const size_t at = 3 * (size_t)i;
+        if (f->skip[i] || f->island[i] < 0) continue;
+        k = f->island[i];
+        c->most[k] = csimi_max(c->most[k], csim_length(csim_sub(csimi_load3(f->v + at), csimi_load3(f->aim + at))));
+    }
+    for (k = 0; k < f->island_count; k++) {
+        c->most[k] *= f->h;
+        c->on[k] = c->on[k] && c->most[k] > CSIMI_TURN;
+        c->on[k] = c->on[k] && !f->missed[f->island_blocks[f->island_first[k]]]; /* v is no place to go on from */
+        any = any || c->on[k];
+    }
+    return any;
+}
+
+/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
+   minimises, less the work of the contacts. Leaves A and b of that place. */
+static void csimi_curl_slopes(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, bool start) {
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    int i, k;
+    for (i = 0; i < 3 * f->blocks; i++) {
+        k = f->island[i / 3];
+        f->v_end[i] = f->aim[i];
+        if (!start && k >= 0 && c->on[k]) f->v_end[i] += c->share[k] * (f->v[i] - f->aim[i]);
+    }
+    csimi_linearise(w, f, step, f->v_end);
+    csimi_joints_stiffen(w, f);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    for (k = 0; k < f->island_count; k++) c->slope[k] = 0;
+    for (i = 0; i < 3 * f->blocks; i++)
+        if ((k = f->island[i / 3]) >= 0)
+            c->slope[k] += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
+}
+
+/* Shorter shares where the slope has risen by too much; false: nowhere. */
+static bool csimi_curl_less(const csimi_step_frame *f, csimi_curl *c) {
+    bool any = false;
+    int k;
+    for (k = 0; k < f->island_count; k++) {
+        if (!c->on[k] || !(c->slope[k] > -0.3 * c->begin[k])) continue;
+        c->share[k] *= csimi_max(CSIM_R(0.1), (csim_real)(-c->begin[k] / (c->slope[k] - c->begin[k])));
+        any = true;
+    }
+    return any;
+}
+
+/* Islands whose forces are still not those of where they lead have not been solved. */
+static void csimi_curl_missed(csimi_step_frame *f, const csimi_curl *c) {
+    int i, k;
+    for (k = 0; k < f->island_count; k++)
+        for (i = f->island_first[k]; i < f->island_first[k + 1] && c->on[k]; i++) f->missed[f->island_blocks[i]] = 1;
+    f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+}
+
+CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, int pass) {
+    int look, k;
+    if (w->store.state.frame_count == 0) return false;
+    if (csimi_keeps(w) && (f->stats.flags & CSIM_FLAG_UNCERTIFIED)) return false;
+    if (pass == 1) {
+        CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+        CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);
+    }
+    if (!csimi_curl_far(w, f, c)) return false;
+    if (pass > CSIMI_TURN_PASSES) {
+        csimi_curl_missed(f, c);
+        return false;
+    }
+    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
+    csimi_curl_slopes(w, f, step, c, true);
+    for (k = 0; k < f->island_count; k++) {
+        c->begin[k] = c->slope[k];
+        c->share[k] = c->on[k] ? csimi_min(1, 2 * CSIMI_TURN / c->most[k]) : 0;
+    }
+    for (look = 0; look < 8; look++) {
+        csimi_curl_slopes(w, f, step, c, false);
+        if (!csimi_curl_less(f, c)) break;
+    }
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    return true;
+}
+
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES
+#endif
+/* ==== end step/curl.c */
 
 /* ==== begin step/integrate.c ==================================================================================== */
 /* step/integrate: from the velocities of a step to the state at its end. */
@@ -45640,8 +45785,8 @@ static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csi
     return csimi_integrate(w, f, step) == CSIM_OK ? csimi_energy_sum(&f->next) : (double)CSIMI_HUGE;
 }
 
-/* First the islands that missed. A step with a miss also ends the iterations of those that met their tolerance in an
-   early linearisation: where the whole has gained all the same, everything is shortened. */
+/* First the islands that missed. Others may have gained by what their linearisation left out: where the whole has gained
+   all the same, everything is shortened. */
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     const size_t mark = arena->used;
     csim_real *full = CSIMI_PUSH(arena, csim_real, 3 * (size_t)f->blocks);
@@ -46456,8 +46601,6 @@ CSIMI_WARM
 
 #define CSIMI_JOINT_PASSES 24  /* of the correction; each takes a digit or more off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
-#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
-#define CSIMI_TURN_PASSES 30
 
 /* ---- stages */
 
@@ -46691,60 +46834,15 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_joints_stiffen(w, f);
 }
 
-#ifndef CONDSIM_NO_CABLE
-/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
-   minimises, less the work of the contacts. Leaves A and b of that place. */
-static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
-    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
-    double slope = 0;
-    int i;
-    for (i = 0; i < 3 * f->blocks; i++) f->rep[i] = f->aim[i] + share * (f->v[i] - f->aim[i]);
-    csimi_linearise(w, f, step, f->rep);
-    csimi_joints_stiffen(w, f);
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
-    for (i = 0; i < 3 * f->blocks; i++)
-        if (!f->skip[i / 3]) slope += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
-    return slope;
-}
-
-/* One linearisation bears turns of about a radian. Backward Euler worlds in which edges of cables turn farther than
-   CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v* following the solution as far as the slope falls along
-   it. Most steps never get here. */
-static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass) {
-    const csimi_state *s = &w->store.state;
-    const int first = 3 * csimi_first_frame_block(s), end = first + 3 * s->frame_count;
-    csim_real most = 0, share;
-    double begin, slope;
-    int i, look;
-    if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
-    if (f->stats.flags & CSIM_FLAG_UNCERTIFIED) return false; /* v is no place to go on from */
-    if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
-    for (i = first; i < end; i += 3)
-        if (!f->skip[i / 3])
-            most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
-    most *= step->h;
-    if (!(most > CSIMI_TURN)) return false;
-    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
-    begin = csimi_turn_slope(w, f, step, 0);
-    share = csimi_min(1, 2 * CSIMI_TURN / most);
-    for (look = 0; look < 8; look++) {
-        slope = csimi_turn_slope(w, f, step, share);
-        if (!(slope > -0.3 * begin)) break;
-        share *= csimi_max(CSIM_R(0.1), (csim_real)(-begin / (slope - begin)));
-    }
-    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
-    return true;
-}
-#endif
-
 /* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
    half-step world goes on until forces and motion agree. */
-static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *curl, int pass,
+                          double *before) {
     switch (w->def.integrator) {
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
 #ifndef CONDSIM_NO_CABLE
-    case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+    case CSIM_BACKWARD_EULER: return csimi_cables_curl(w, f, step, curl, pass);
 #else
     case CSIM_BACKWARD_EULER:
 #endif
@@ -46754,14 +46852,31 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     return false;
 }
 
+/* Solves the islands once more: those of cables that turn, or all of them. */
+static csim_status csimi_solve_on(csim_world *w, csimi_step_frame *f, csimi_step *step, const csimi_curl *curl,
+                                  csimi_arena *arena) {
+    csim_status status;
+    if (w->def.integrator != CSIM_BACKWARD_EULER || csimi_keeps(w)) {
+        csimi_move_on(w, f, step);
+        return csimi_solve_islands(w, f, arena);
+    }
+    f->again = true;
+    status = csimi_solve_again(w, f, curl->on, arena);
+    f->again = false;
+    return status;
+}
+
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    csim_status status = csimi_solve_islands(w, f, arena);
+    const size_t mark = arena->used;
+    csim_status status;
+    csimi_curl curl;
     double before = 0;
     int pass;
-    for (pass = 1; status == CSIM_OK && !csimi_spent(w, f) && csimi_goes_on(w, f, step, pass, &before); pass++) {
-        csimi_move_on(w, f, step);
-        status = csimi_solve_islands(w, f, arena);
-    }
+    csimi_curl_begin(w, f, &curl, arena);
+    status = csimi_solve_islands(w, f, arena);
+    for (pass = 1; status == CSIM_OK && !csimi_spent(w, f) && csimi_goes_on(w, f, step, &curl, pass, &before); pass++)
+        status = csimi_solve_on(w, f, step, &curl, arena);
+    csimi_pop(arena, mark);
     return status;
 }
 
@@ -47018,8 +47133,6 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 
 #undef CSIMI_JOINT_PASSES
 #undef CSIMI_SETTLE_PASSES
-#undef CSIMI_TURN
-#undef CSIMI_TURN_PASSES
 /* ==== end step/step.c */
 CSIMI_COLD
 /* ==== begin world/definitions.c ================================================================================= */
@@ -55915,14 +56028,14 @@ CSIMI_WARM
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_NEAR
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES
 #undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
 #undef CSIMI_JOINT_PASSES
 #undef CSIMI_SETTLE_PASSES
-#undef CSIMI_TURN
-#undef CSIMI_TURN_PASSES
 #undef CSIMI_SECTION
 #undef CSIMI_QUERY_GUARD
 #undef CSIMI_PLANE_PARTS

@@ -8,7 +8,7 @@ enum { SHOTS_MOST = 256, SHOT_NODES = 64 };
 typedef struct shot {
     csim_body_id wall, body[2];
     int bodies;
-    bool passed;
+    bool passed, aside; /* aside: it has been beside its wall, and may go round it */
 } shot;
 
 typedef struct shots {
@@ -175,13 +175,14 @@ static void shots_build(scene *s) {
     }
 }
 
-/* Whether a point is beyond the far side of its wall. */
-static bool shots_beyond(const scene *s, const shots *all, const shot *t, csim_vec3 x) {
+/* Whether a point is beyond the far side of its wall, and has not come there round its edges. */
+static bool shots_beyond(const scene *s, const shots *all, shot *t, csim_vec3 x) {
     csim_pose wall = csim_pose_identity();
     csim_vec3 local;
     csim_body_get_pose(s->world, t->wall, &wall);
     local = csim_pose_local(wall, x);
-    return !((double)local.x <= all->half);
+    if (fabs((double)local.y) > shots_side || fabs((double)local.z) > shots_side) t->aside = true;
+    return !t->aside && !((double)local.x <= all->half);
 }
 
 static void shots_measure(scene *s) {

@@ -58,7 +58,7 @@ static int csimi_most_rigids(const csimi_counts *n) {
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
-    csimi_arena arena = csimi_arena_counting();
+    csimi_arena arena = csimi_arena_counting(), closing = csimi_arena_counting();
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
     const int rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
@@ -99,9 +99,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
     if (n->joints > 0) { /* which islands are solved again, and why */
-        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)blocks);
-        CSIMI_PUSH(&arena, unsigned char, blocks);
+        CSIMI_PUSH(&closing, unsigned char, blocks);
+        CSIMI_PUSH(&closing, csim_real, 4 * (size_t)blocks);
     }
+    csimi_push(&arena, csimi_most_bytes(closing.used, csimi_curl_scratch(n)), 1); /* never both */
     return arena.used; /* union-find, before the first island, takes less than an island */
 }
 
@@ -198,6 +199,7 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
+    const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
     int i, k, at = 0;
     for (i = 0; i < n; i++) {
         int g = block[i];
@@ -219,7 +221,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;

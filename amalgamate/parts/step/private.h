@@ -474,6 +474,26 @@ CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const 
 /* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
 CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed);
 CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
+/* ---- curl.c: islands of cables that turn far in a step */
+typedef struct csimi_curl {
+    unsigned char *on;       /* [islands] 1: is solved once more */
+    csim_real *most, *share; /* [islands] most turn beside v*, rad; how far v* follows the solution */
+    double *begin, *slope;   /* [islands] of the potential along that way */
+} csimi_curl;
+#ifndef CONDSIM_NO_CABLE
+CSIMI_FN void csimi_curl_begin(const csim_world *world, const csimi_step_frame *frame, csimi_curl *curl,
+                               csimi_arena *arena);
+/* Whether islands are to be solved once more, with A and b of where they lead. */
+CSIMI_FN bool csimi_cables_curl(csim_world *world, csimi_step_frame *frame, const csimi_step *step, csimi_curl *curl,
+                                int pass);
+CSIMI_FN size_t csimi_curl_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_curl_begin(const csim_world *w, const csimi_step_frame *f, csimi_curl *c, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+    c->on = NULL;
+}
+CSIM_INLINE size_t csimi_curl_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- path.c */
 /* Stops poses of frame->next, of bodies and nodes, where their true paths, of h at the velocities of the step, lead
    into what they did not know of. */

@@ -7,8 +7,6 @@
 
 #define CSIMI_JOINT_PASSES 24  /* of the correction; each takes a digit or more off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
-#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
-#define CSIMI_TURN_PASSES 30
 
 /* ---- stages */
 
@@ -242,60 +240,15 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_joints_stiffen(w, f);
 }
 
-#ifndef CONDSIM_NO_CABLE
-/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
-   minimises, less the work of the contacts. Leaves A and b of that place. */
-static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
-    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
-    double slope = 0;
-    int i;
-    for (i = 0; i < 3 * f->blocks; i++) f->rep[i] = f->aim[i] + share * (f->v[i] - f->aim[i]);
-    csimi_linearise(w, f, step, f->rep);
-    csimi_joints_stiffen(w, f);
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
-    for (i = 0; i < 3 * f->blocks; i++)
-        if (!f->skip[i / 3]) slope += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
-    return slope;
-}
-
-/* One linearisation bears turns of about a radian. Backward Euler worlds in which edges of cables turn farther than
-   CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v* following the solution as far as the slope falls along
-   it. Most steps never get here. */
-static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass) {
-    const csimi_state *s = &w->store.state;
-    const int first = 3 * csimi_first_frame_block(s), end = first + 3 * s->frame_count;
-    csim_real most = 0, share;
-    double begin, slope;
-    int i, look;
-    if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
-    if (f->stats.flags & CSIM_FLAG_UNCERTIFIED) return false; /* v is no place to go on from */
-    if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
-    for (i = first; i < end; i += 3)
-        if (!f->skip[i / 3])
-            most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
-    most *= step->h;
-    if (!(most > CSIMI_TURN)) return false;
-    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
-    begin = csimi_turn_slope(w, f, step, 0);
-    share = csimi_min(1, 2 * CSIMI_TURN / most);
-    for (look = 0; look < 8; look++) {
-        slope = csimi_turn_slope(w, f, step, share);
-        if (!(slope > -0.3 * begin)) break;
-        share *= csimi_max(CSIM_R(0.1), (csim_real)(-begin / (slope - begin)));
-    }
-    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
-    return true;
-}
-#endif
-
 /* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
    half-step world goes on until forces and motion agree. */
-static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *curl, int pass,
+                          double *before) {
     switch (w->def.integrator) {
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
 #ifndef CONDSIM_NO_CABLE
-    case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+    case CSIM_BACKWARD_EULER: return csimi_cables_curl(w, f, step, curl, pass);
 #else
     case CSIM_BACKWARD_EULER:
 #endif
@@ -305,14 +258,31 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     return false;
 }
 
+/* Solves the islands once more: those of cables that turn, or all of them. */
+static csim_status csimi_solve_on(csim_world *w, csimi_step_frame *f, csimi_step *step, const csimi_curl *curl,
+                                  csimi_arena *arena) {
+    csim_status status;
+    if (w->def.integrator != CSIM_BACKWARD_EULER || csimi_keeps(w)) {
+        csimi_move_on(w, f, step);
+        return csimi_solve_islands(w, f, arena);
+    }
+    f->again = true;
+    status = csimi_solve_again(w, f, curl->on, arena);
+    f->again = false;
+    return status;
+}
+
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    csim_status status = csimi_solve_islands(w, f, arena);
+    const size_t mark = arena->used;
+    csim_status status;
+    csimi_curl curl;
     double before = 0;
     int pass;
-    for (pass = 1; status == CSIM_OK && !csimi_spent(w, f) && csimi_goes_on(w, f, step, pass, &before); pass++) {
-        csimi_move_on(w, f, step);
-        status = csimi_solve_islands(w, f, arena);
-    }
+    csimi_curl_begin(w, f, &curl, arena);
+    status = csimi_solve_islands(w, f, arena);
+    for (pass = 1; status == CSIM_OK && !csimi_spent(w, f) && csimi_goes_on(w, f, step, &curl, pass, &before); pass++)
+        status = csimi_solve_on(w, f, step, &curl, arena);
+    csimi_pop(arena, mark);
     return status;
 }
 
@@ -569,5 +539,3 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 
 #undef CSIMI_JOINT_PASSES
 #undef CSIMI_SETTLE_PASSES
-#undef CSIMI_TURN
-#undef CSIMI_TURN_PASSES
