@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fcf76f47ed866552
+   Hash of the parts: fa0fd34abf823e59
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -37474,8 +37474,16 @@ typedef struct csimi_part {
     int most;
 } csimi_part;
 
-#define CSIMI_PART(type, field, kind, most) \
-    { #field, offsetof(type, field), sizeof(((type *)0)->field), CSIMI_PART_##kind, most }
+/* A part of csimi_record, the type that a rule names. */
+#define CSIMI_PART(field, kind, most) \
+    { #field, offsetof(csimi_record, field), sizeof(((csimi_record *)0)->field), CSIMI_PART_##kind, most }
+#define CSIMI_FLAG(field) CSIMI_PART(field, FLAG, 0)
+#define CSIMI_CHOICE(field, end) CSIMI_PART(field, CHOICE, end)
+#define CSIMI_INDEX(field, axis) CSIMI_PART(field, INDEX, CSIMI_AXIS_##axis)
+#define CSIMI_COUNT(field, axis) CSIMI_PART(field, COUNT, CSIMI_AXIS_##axis)
+#define CSIMI_REALS(field) CSIMI_PART(field, REALS, 0)
+#define CSIMI_AMOUNTS(field) CSIMI_PART(field, AMOUNTS, 0)
+#define CSIMI_TURN(field) CSIMI_PART(field, TURN, 0)
 
 /* 1 within a hundredth: turns are normalised in every step. */
 static bool csimi_is_turn(const csim_real *q) {
@@ -37550,45 +37558,25 @@ static bool csimi_records_sound(const csimi_staged *s, const csimi_array *a, con
 }
 
 static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_body csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_body, alive, FLAG, 0),
-        CSIMI_PART(csimi_body, kind, CHOICE, CSIM_BODY_KIND_COUNT_),
-        CSIMI_PART(csimi_body, motion, CHOICE, CSIM_MOTION_COUNT_),
-        CSIMI_PART(csimi_body, next_free, INDEX, CSIMI_AXIS_bodies),
-        CSIMI_PART(csimi_body, clamped, FLAG, 0),
-        CSIMI_PART(csimi_body, self_contact, FLAG, 0),
-        CSIMI_PART(csimi_body, closed, FLAG, 0),
-        CSIMI_PART(csimi_body, corner_contact, FLAG, 0),
-        CSIMI_PART(csimi_body, edge_contact, FLAG, 0),
-        CSIMI_PART(csimi_body, can_sleep, FLAG, 0),
-        CSIMI_PART(csimi_body, disabled, FLAG, 0),
-        CSIMI_PART(csimi_body, motion_then, CHOICE, CSIM_MOTION_COUNT_),
-        CSIMI_PART(csimi_body, centre, REALS, 0),
-        CSIMI_PART(csimi_body, radius, AMOUNTS, 0),
-        CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
-        CSIMI_PART(csimi_body, self_distance, AMOUNTS, 0),
-        CSIMI_PART(csimi_body, sigma, AMOUNTS, 0),
-        CSIMI_PART(csimi_body, rest.asleep, FLAG, 0),
-        CSIMI_PART(csimi_body, rest.woke, FLAG, 0),
-        CSIMI_PART(csimi_body, rest.drowsy, FLAG, 0),
-        CSIMI_PART(csimi_body, rest.zone, CHOICE, CSIMI_ZONE_COUNT),
-        CSIMI_PART(csimi_body, rest.calm, AMOUNTS, 0),
+        CSIMI_FLAG(alive), CSIMI_CHOICE(kind, CSIM_BODY_KIND_COUNT_),
+        CSIMI_CHOICE(motion, CSIM_MOTION_COUNT_), CSIMI_INDEX(next_free, bodies), CSIMI_FLAG(clamped),
+        CSIMI_FLAG(self_contact), CSIMI_FLAG(closed), CSIMI_FLAG(corner_contact), CSIMI_FLAG(edge_contact),
+        CSIMI_FLAG(can_sleep), CSIMI_FLAG(disabled), CSIMI_CHOICE(motion_then, CSIM_MOTION_COUNT_),
+        CSIMI_REALS(centre), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(edge), CSIMI_AMOUNTS(self_distance),
+        CSIMI_AMOUNTS(sigma), CSIMI_FLAG(rest.asleep), CSIMI_FLAG(rest.woke), CSIMI_FLAG(rest.drowsy),
+        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
 static bool csimi_geometry_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csim_geometry csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csim_geometry, kind, CHOICE, CSIM_SHAPE_COUNT_),
-        CSIMI_PART(csim_geometry, local.position, REALS, 0),
-        CSIMI_PART(csim_geometry, local.rotation, TURN, 0),
-        CSIMI_PART(csim_geometry, half, AMOUNTS, 0),
-        CSIMI_PART(csim_geometry, radius, AMOUNTS, 0),
-        CSIMI_PART(csim_geometry, half_height, AMOUNTS, 0),
-        CSIMI_PART(csim_geometry, spacing, AMOUNTS, 0),
-        CSIMI_PART(csim_geometry, centre, REALS, 0),
-        CSIMI_PART(csim_geometry, bound, AMOUNTS, 0),
-        CSIMI_PART(csim_geometry, hull, INDEX, CSIMI_AXIS_hulls),
+        CSIMI_CHOICE(kind, CSIM_SHAPE_COUNT_), CSIMI_REALS(local.position), CSIMI_TURN(local.rotation),
+        CSIMI_AMOUNTS(half), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(half_height), CSIMI_AMOUNTS(spacing),
+        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls),
     };
     int i, hulls = 0;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
@@ -37620,10 +37608,9 @@ static bool csimi_hull_shape_sound(const csimi_staged *s, const csimi_array *a, 
 }
 
 static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csim_hull_data csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csim_hull_data, vertex, REALS, 0),
-        CSIMI_PART(csim_hull_data, normal, REALS, 0),
-        CSIMI_PART(csim_hull_data, offset, REALS, 0),
+        CSIMI_REALS(vertex), CSIMI_REALS(normal), CSIMI_REALS(offset),
     };
     int i, k, count[3];
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
@@ -37641,9 +37628,10 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0),
-                                       CSIMI_PART(csimi_skin, disabled, FLAG, 0),
-                                       CSIMI_PART(csimi_skin, gone, FLAG, 0)};
+    typedef csimi_skin csimi_record;
+    static const csimi_part parts[] = {
+        CSIMI_FLAG(own), CSIMI_FLAG(sensor), CSIMI_FLAG(disabled), CSIMI_FLAG(gone),
+    };
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -37656,92 +37644,63 @@ static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_link csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_link, alive, FLAG, 0),
-        CSIMI_PART(csimi_link, kind, CHOICE, CSIMI_EXCLUSION + 1),
-        CSIMI_PART(csimi_link, next_free, INDEX, CSIMI_AXIS_links),
-        CSIMI_PART(csimi_link, apart, FLAG, 0),
-        CSIMI_PART(csimi_link, break_force, AMOUNTS, 0),
-        CSIMI_PART(csimi_link, tension, REALS, 0),
-        CSIMI_PART(csimi_link, broken, FLAG, 0),
-        CSIMI_PART(csimi_link, broke, FLAG, 0),
+        CSIMI_FLAG(alive), CSIMI_CHOICE(kind, CSIMI_EXCLUSION + 1), CSIMI_INDEX(next_free, links),
+        CSIMI_FLAG(apart), CSIMI_AMOUNTS(break_force), CSIMI_REALS(tension), CSIMI_FLAG(broken),
+        CSIMI_FLAG(broke),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
 static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_joint csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_joint, kind, CHOICE, CSIM_JOINT_COUNT_),
-        CSIMI_PART(csimi_joint, frame, REALS, 0),
-        CSIMI_PART(csimi_joint, length, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, lower, REALS, 0),
-        CSIMI_PART(csimi_joint, upper, REALS, 0),
-        CSIMI_PART(csimi_joint, limited, FLAG, 0),
-        CSIMI_PART(csimi_joint, broken, FLAG, 0),
-        CSIMI_PART(csimi_joint, broke, FLAG, 0),
-        CSIMI_PART(csimi_joint, motor.kind, CHOICE, CSIM_MOTOR_COUNT_),
-        CSIMI_PART(csimi_joint, motor.target, REALS, 0),
-        CSIMI_PART(csimi_joint, motor.speed, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, motor.force, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, ratio, REALS, 0),
-        CSIMI_PART(csimi_joint, offset, REALS, 0),
-        CSIMI_PART(csimi_joint, break_force, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, break_torque, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, position, REALS, 0),
-        CSIMI_PART(csimi_joint, scale, AMOUNTS, 0),
-        CSIMI_PART(csimi_joint, impulse, REALS, 0),
-        CSIMI_PART(csimi_joint, R, REALS, 0),
-        CSIMI_PART(csimi_joint, aim, REALS, 0),
-        CSIMI_PART(csimi_joint, miss, REALS, 0),
-        CSIMI_PART(csimi_joint, added, REALS, 0),
-        CSIMI_PART(csimi_joint, stiff, REALS, 0),
+        CSIMI_CHOICE(kind, CSIM_JOINT_COUNT_), CSIMI_REALS(frame), CSIMI_AMOUNTS(length), CSIMI_REALS(lower),
+        CSIMI_REALS(upper), CSIMI_FLAG(limited), CSIMI_FLAG(broken), CSIMI_FLAG(broke),
+        CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target), CSIMI_AMOUNTS(motor.speed),
+        CSIMI_AMOUNTS(motor.force), CSIMI_REALS(ratio), CSIMI_REALS(offset), CSIMI_AMOUNTS(break_force),
+        CSIMI_AMOUNTS(break_torque), CSIMI_REALS(position), CSIMI_AMOUNTS(scale), CSIMI_REALS(impulse),
+        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
-static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
+/* One axis of the settings of a joint. */
+static bool csimi_axis_sound(const csimi_staged *s, const char *name, int item, const unsigned char *at) {
+    typedef csim_axis_def csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_axes, cone, AMOUNTS, 0),     CSIMI_PART(csimi_axes, cone_limit, AMOUNTS, 0),
-        CSIMI_PART(csimi_axes, position, REALS, 0),   CSIMI_PART(csimi_axes, turn, REALS, 0),
-        CSIMI_PART(csimi_axes, impulse, REALS, 0),    CSIMI_PART(csimi_axes, aim, REALS, 0),
-        CSIMI_PART(csimi_axes, miss, REALS, 0),       CSIMI_PART(csimi_axes, added, REALS, 0),
-        CSIMI_PART(csimi_axes, weight, REALS, 0),     CSIMI_PART(csimi_axes, stiff, AMOUNTS, 0),
-        CSIMI_PART(csimi_axes, kappa, AMOUNTS, 0),
+        CSIMI_CHOICE(hold, CSIM_HOLD_COUNT_), CSIMI_FLAG(limited), CSIMI_REALS(lower), CSIMI_REALS(upper),
+        CSIMI_AMOUNTS(limit), CSIMI_AMOUNTS(spring), CSIMI_REALS(target), CSIMI_REALS(rate),
+        CSIMI_AMOUNTS(spring_force), CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target),
+        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force),
     };
-    static const csimi_part axis[] = {
-        CSIMI_PART(csim_axis_def, hold, CHOICE, CSIM_HOLD_COUNT_),
-        CSIMI_PART(csim_axis_def, limited, FLAG, 0),
-        CSIMI_PART(csim_axis_def, lower, REALS, 0),
-        CSIMI_PART(csim_axis_def, upper, REALS, 0),
-        CSIMI_PART(csim_axis_def, limit, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, spring, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, target, REALS, 0),
-        CSIMI_PART(csim_axis_def, rate, REALS, 0),
-        CSIMI_PART(csim_axis_def, spring_force, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, motor.kind, CHOICE, CSIM_MOTOR_COUNT_),
-        CSIMI_PART(csim_axis_def, motor.target, REALS, 0),
-        CSIMI_PART(csim_axis_def, motor.speed, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, motor.force, AMOUNTS, 0),
+    csim_axis_def d;
+    if (!csimi_parts_sound(s, name, item, at, parts, CSIMI_COUNT_OF(parts))) return false;
+    CSIMI_MEMCPY(&d, at, sizeof d);
+    return d.lower <= d.upper || csimi_unsound(s, name, item, "axis.lower", (double)d.lower, "at most upper");
+}
+
+static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_axes csimi_record;
+    static const csimi_part parts[] = {
+        CSIMI_AMOUNTS(cone), CSIMI_AMOUNTS(cone_limit), CSIMI_REALS(position), CSIMI_REALS(turn),
+        CSIMI_REALS(impulse), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(weight),
+        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa),
     };
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < 6 * a->count; i++) {
-        csim_axis_def d;
-        const unsigned char *at = a->at + a->stride * (size_t)(i / 6) + offsetof(csimi_axes, axis) +
-                                  sizeof(csim_axis_def) * (size_t)(i % 6);
-        if (!csimi_parts_sound(s, a->name, i / 6, at, axis, CSIMI_COUNT_OF(axis))) return false;
-        CSIMI_MEMCPY(&d, at, sizeof d);
-        if (d.lower > d.upper)
-            return csimi_unsound(s, a->name, i / 6, "axis.lower", (double)d.lower, "at most upper");
+        const size_t at = offsetof(csimi_axes, axis) + sizeof(csim_axis_def) * (size_t)(i % 6);
+        if (!csimi_axis_sound(s, a->name, i / 6, a->at + a->stride * (size_t)(i / 6) + at)) return false;
     }
     return true;
 }
 
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_bend_end csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_bend_end, frame, INDEX, CSIMI_AXIS_frames),
-        CSIMI_PART(csimi_bend_end, rigid, INDEX, CSIMI_AXIS_rigids),
-        CSIMI_PART(csimi_bend_end, rotation, TURN, 0),
+        CSIMI_INDEX(frame, frames), CSIMI_INDEX(rigid, rigids), CSIMI_TURN(rotation),
     };
     csimi_array ends = *a;
     ends.count = 2 * a->count;
@@ -37750,9 +37709,9 @@ static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_place_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_place csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_place, kind, CHOICE, CSIMI_PLACE_VERTEX + 1),
-        CSIMI_PART(csimi_place, local, REALS, 0),
+        CSIMI_CHOICE(kind, CSIMI_PLACE_VERTEX + 1), CSIMI_REALS(local),
     };
     csimi_array ends = *a;
     ends.count = 2 * a->count;
@@ -37761,61 +37720,35 @@ static bool csimi_place_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_tree csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_tree, link_count, COUNT, CSIMI_AXIS_tree_links),
-        CSIMI_PART(csimi_tree, block_count, COUNT, CSIMI_AXIS_coords),
-        CSIMI_PART(csimi_tree, base_blocks, CHOICE, 3),
-        CSIMI_PART(csimi_tree, self_contact, FLAG, 0),
-        CSIMI_PART(csimi_tree, mode, CHOICE, CSIMI_KINEMATIC + 1),
-        CSIMI_PART(csimi_tree, modes, CHOICE, CSIM_MODES_MOST + 1),
-        CSIMI_PART(csimi_tree, linear, FLAG, 0),
-        CSIMI_PART(csimi_tree, anchored, FLAG, 0),
-        CSIMI_PART(csimi_tree, node_count, COUNT, CSIMI_AXIS_nodes),
-        CSIMI_PART(csimi_tree, number_count, COUNT, CSIMI_AXIS_modal),
-        CSIMI_PART(csimi_tree, mass_damping, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree, stiffness_damping, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree, gravity, REALS, 0),
-        CSIMI_PART(csimi_tree, reactions, FLAG, 0),
+        CSIMI_COUNT(link_count, tree_links), CSIMI_COUNT(block_count, coords), CSIMI_CHOICE(base_blocks, 3),
+        CSIMI_FLAG(self_contact), CSIMI_CHOICE(mode, CSIMI_KINEMATIC + 1),
+        CSIMI_CHOICE(modes, CSIM_MODES_MOST + 1), CSIMI_FLAG(linear), CSIMI_FLAG(anchored),
+        CSIMI_COUNT(node_count, nodes), CSIMI_COUNT(number_count, modal), CSIMI_AMOUNTS(mass_damping),
+        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
 static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_tree_link csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_tree_link, joint, CHOICE, CSIM_TREE_JOINT_COUNT_),
-        CSIMI_PART(csimi_tree_link, frame.position, REALS, 0),
-        CSIMI_PART(csimi_tree_link, frame.rotation, TURN, 0),
-        CSIMI_PART(csimi_tree_link, axis, REALS, 0),
-        CSIMI_PART(csimi_tree_link, mass, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, com, REALS, 0),
-        CSIMI_PART(csimi_tree_link, inertia, REALS, 0),
-        CSIMI_PART(csimi_tree_link, armature, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, damping, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, friction, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, lower, REALS, 0),
-        CSIMI_PART(csimi_tree_link, upper, REALS, 0),
-        CSIMI_PART(csimi_tree_link, soft, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, stiffness, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, rate_gain, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, effort, AMOUNTS, 0),
-        CSIMI_PART(csimi_tree_link, bounded, FLAG, 0),
-        CSIMI_PART(csimi_tree_link, gravity_share, AMOUNTS, 0),
+        CSIMI_CHOICE(joint, CSIM_TREE_JOINT_COUNT_), CSIMI_REALS(frame.position), CSIMI_TURN(frame.rotation),
+        CSIMI_REALS(axis), CSIMI_AMOUNTS(mass), CSIMI_REALS(com), CSIMI_REALS(inertia),
+        CSIMI_AMOUNTS(armature), CSIMI_AMOUNTS(damping), CSIMI_AMOUNTS(friction), CSIMI_REALS(lower),
+        CSIMI_REALS(upper), CSIMI_AMOUNTS(soft), CSIMI_AMOUNTS(stiffness), CSIMI_AMOUNTS(rate_gain),
+        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
 static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csim_contact_info csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csim_contact_info, point, REALS, 0),
-        CSIMI_PART(csim_contact_info, normal, REALS, 0),
-        CSIMI_PART(csim_contact_info, gap, REALS, 0),
-        CSIMI_PART(csim_contact_info, impulse, REALS, 0),
-        CSIMI_PART(csim_contact_info, normal_impulse, REALS, 0),
-        CSIMI_PART(csim_contact_info, friction_impulse, REALS, 0),
-        CSIMI_PART(csim_contact_info, slip, REALS, 0),
-        CSIMI_PART(csim_contact_info, state, CHOICE, CSIM_CONTACT_SLIP + 1),
-        CSIMI_PART(csim_contact_info, began, FLAG, 0),
-        CSIMI_PART(csim_contact_info, coming, AMOUNTS, 0),
+        CSIMI_REALS(point), CSIMI_REALS(normal), CSIMI_REALS(gap), CSIMI_REALS(impulse),
+        CSIMI_REALS(normal_impulse), CSIMI_REALS(friction_impulse), CSIMI_REALS(slip),
+        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming),
     };
     int i;
     for (i = 0; i < a->count; i++) {
@@ -37831,33 +37764,34 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
 
 /* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
 static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csim_touch_event, bodies, FLAG, 0)};
+    typedef csim_touch_event csimi_record;
+    static const csimi_part parts[] = {
+        CSIMI_FLAG(bodies),
+    };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
 /* ---- plain arrays */
 
-static bool csimi_finite_sound(const csimi_staged *s, const csimi_array *a) {
-    int i, k, per = (int)(a->stride / sizeof(csim_real));
-    for (i = 0; i < a->count; i++)
-        for (k = 0; k < per; k++) {
-            csim_real x;
-            CSIMI_MEMCPY(&x, a->at + a->stride * (size_t)i + sizeof x * (size_t)k, sizeof x);
-            if (!csimi_finite(x)) return csimi_unsound(s, a->name, i, "", (double)x, "finite numbers");
-        }
-    return true;
+/* The numbers of each item from `first` on. */
+static bool csimi_reals_sound(const csimi_staged *s, const csimi_array *a, csimi_part_kind kind, int first) {
+    csimi_part part;
+    part.name = "";
+    part.at = sizeof(csim_real) * (size_t)first;
+    part.bytes = a->stride - part.at;
+    part.kind = kind;
+    part.most = 0;
+    return csimi_records_sound(s, a, &part, 1);
 }
-
+static bool csimi_finite_sound(const csimi_staged *s, const csimi_array *a) {
+    return csimi_reals_sound(s, a, CSIMI_PART_REALS, 0);
+}
 static bool csimi_amount_sound(const csimi_staged *s, const csimi_array *a) {
-    int i, k, per = (int)(a->stride / sizeof(csim_real));
-    if (!csimi_finite_sound(s, a)) return false;
-    for (i = 0; i < a->count; i++)
-        for (k = 0; k < per; k++) {
-            csim_real x;
-            CSIMI_MEMCPY(&x, a->at + a->stride * (size_t)i + sizeof x * (size_t)k, sizeof x);
-            if (x < 0) return csimi_unsound(s, a->name, i, "", (double)x, "0 or more");
-        }
-    return true;
+    return csimi_reals_sound(s, a, CSIMI_PART_AMOUNTS, 0);
+}
+static bool csimi_turn_sound(const csimi_staged *s, const csimi_array *a) { /* the last four of each item */
+    const int per = (int)(a->stride / sizeof(csim_real));
+    return csimi_finite_sound(s, a) && csimi_reals_sound(s, a, CSIMI_PART_TURN, per - 4);
 }
 
 /* Lengths, volumes: the first number of each item is above 0, too. */
@@ -37865,21 +37799,8 @@ static bool csimi_extent_sound(const csimi_staged *s, const csimi_array *a) {
     int i;
     if (!csimi_finite_sound(s, a)) return false;
     for (i = 0; i < a->count; i++) {
-        csim_real x;
-        CSIMI_MEMCPY(&x, a->at + a->stride * (size_t)i, sizeof x);
+        const csim_real x = csimi_real_in(a->at + a->stride * (size_t)i, 0);
         if (!(x > 0)) return csimi_unsound(s, a->name, i, "", (double)x, "above 0");
-    }
-    return true;
-}
-
-/* The last four numbers of each item are a turn. */
-static bool csimi_turn_sound(const csimi_staged *s, const csimi_array *a) {
-    int i;
-    if (!csimi_finite_sound(s, a)) return false;
-    for (i = 0; i < a->count; i++) {
-        csim_real q[4];
-        CSIMI_MEMCPY(q, a->at + a->stride * (size_t)(i + 1) - sizeof q, sizeof q);
-        if (!csimi_is_turn(q)) return csimi_unsound(s, a->name, i, "", (double)q[0], "unit quaternions");
     }
     return true;
 }
@@ -37907,35 +37828,29 @@ static bool csimi_material_sound(const csimi_staged *s, const csimi_array *a) {
     return csimi_bytes_below(s, a, CSIM_MATERIAL_COUNT_);
 }
 
-/* Ints from low on, below the count of an axis. */
-static bool csimi_ints_within(const csimi_staged *s, const csimi_array *a, int low, int end) {
-    int i, k, per = (int)(a->stride / sizeof(int));
-    for (i = 0; i < a->count; i++)
-        for (k = 0; k < per; k++) {
-            int x;
-            CSIMI_MEMCPY(&x, a->at + a->stride * (size_t)i + sizeof x * (size_t)k, sizeof x);
-            if (x < low || x >= end) return csimi_outside(s, a->name, i, "", x, low, (long)end - 1);
-        }
+/* The ints of `count` items from `first` on, `per` an item, are low..high. */
+static bool csimi_ints_within(const csimi_staged *s, const char *name, const unsigned char *array, int per, int first,
+                              int count, int low, int high) {
+    int i;
+    for (i = first * per; i < (first + count) * per; i++) {
+        const int x = csimi_int_in(array, i);
+        if (x < low || x > high) return csimi_outside(s, name, i / per, "", x, low, high);
+    }
     return true;
 }
-static bool csimi_slot_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, 0, s->n->bodies);
-}
-static bool csimi_node_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, 0, s->n->nodes);
-}
-static bool csimi_any_node_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, -1, s->n->nodes);
-}
-static bool csimi_link_slot_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, 0, s->n->links);
-}
-static bool csimi_tree_index_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, 0, s->n->trees);
-}
-static bool csimi_any_tree_sound(const csimi_staged *s, const csimi_array *a) {
-    return csimi_ints_within(s, a, -1, s->n->trees);
-}
+
+#define CSIMI_INDEX_RULE(of, low, axis)                                                    \
+    static bool csimi_##of##_sound(const csimi_staged *s, const csimi_array *a) {           \
+        const int per = (int)(a->stride / sizeof(int));                                     \
+        return csimi_ints_within(s, a->name, a->at, per, 0, a->count, low, s->n->axis - 1); \
+    }
+CSIMI_INDEX_RULE(slot, 0, bodies)
+CSIMI_INDEX_RULE(node, 0, nodes)
+CSIMI_INDEX_RULE(any_node, -1, nodes)
+CSIMI_INDEX_RULE(link_slot, 0, links)
+CSIMI_INDEX_RULE(tree_index, 0, trees)
+CSIMI_INDEX_RULE(any_tree, -1, trees)
+#undef CSIMI_INDEX_RULE
 
 /* Slots of live bodies, in front of what is left of others. */
 static bool csimi_live_slot_sound(const csimi_staged *s, const csimi_array *a) {
@@ -37946,10 +37861,9 @@ static bool csimi_live_slot_sound(const csimi_staged *s, const csimi_array *a) {
 
 /* Anything will do: ids are compared and never looked up; and what the walk over the bodies compares in full. */
 static bool csimi_kept_sound(const csimi_staged *s, const csimi_array *a) {
+    typedef csimi_kept csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_PART(csimi_kept, pose, REALS, 0), CSIMI_PART(csimi_kept, arm, REALS, 0),
-        CSIMI_PART(csimi_kept, pulse, REALS, 0), CSIMI_PART(csimi_kept, gap, REALS, 0),
-        CSIMI_PART(csimi_kept, sag, REALS, 0),
+        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -37993,17 +37907,6 @@ static bool csimi_body_says(const csimi_staged *s, int slot, const char *part, l
     if (value == wanted) return true;
     csimi_append_int(text, sizeof text, csimi_append_text(text, sizeof text, 0, "what the others say: "), wanted);
     return csimi_unsound(s, "body", slot, part, (double)value, text);
-}
-
-/* Ints [from, to) of an array, all within low..high. */
-static bool csimi_range_within(const csimi_staged *s, const char *name, const unsigned char *array, int from, int to,
-                               int low, int high) {
-    int i;
-    for (i = from; i < to; i++) {
-        const int x = csimi_int_in(array, i);
-        if (x < low || x > high) return csimi_outside(s, name, i, "", x, low, high);
-    }
-    return true;
 }
 
 /* Bodies stand in the arrays zone by zone (bed.c), inside them in the order of their list, without gaps; clamps may
@@ -38135,17 +38038,16 @@ static bool csimi_body_elements(const csimi_staged *s, const csimi_body *b) {
     int i, j, k;
     if (b->tet_count + b->membrane_count + b->surface_count + b->triangle_count == 0) return true;
     tet = CSIMI_AT(s, state.tet), membrane = CSIMI_AT(s, state.membrane), beyond = CSIMI_AT(s, state.membrane_beyond);
-    if (!csimi_range_within(s, "state.tet", tet, 4 * b->first_tet, 4 * (b->first_tet + b->tet_count), first, last) ||
-        !csimi_range_within(s, "state.membrane", membrane, 3 * b->first_membrane,
-                            3 * (b->first_membrane + b->membrane_count), first, last) ||
-        !csimi_range_within(s, "surface_node", CSIMI_AT(s, surface_node), b->first_surface,
-                            b->first_surface + b->surface_count, first, last) ||
-        !csimi_range_within(s, "triangle", CSIMI_AT(s, triangle), 3 * b->first_triangle,
-                            3 * (b->first_triangle + b->triangle_count), 0, b->node_count - 1) ||
-        !csimi_range_within(s, "face", CSIMI_AT(s, face), 3 * b->first_triangle,
-                            3 * (b->first_triangle + b->triangle_count), 0, b->surface_count - 1) ||
-        !csimi_range_within(s, "face_triangle", CSIMI_AT(s, face_triangle), b->first_triangle,
-                            b->first_triangle + b->triangle_count, 0, b->triangle_count - 1))
+    if (!csimi_ints_within(s, "state.tet", tet, 4, b->first_tet, b->tet_count, first, last) ||
+        !csimi_ints_within(s, "state.membrane", membrane, 3, b->first_membrane, b->membrane_count, first, last) ||
+        !csimi_ints_within(s, "surface_node", CSIMI_AT(s, surface_node), 1, b->first_surface, b->surface_count, first,
+                           last) ||
+        !csimi_ints_within(s, "triangle", CSIMI_AT(s, triangle), 3, b->first_triangle, b->triangle_count, 0,
+                           b->node_count - 1) ||
+        !csimi_ints_within(s, "face", CSIMI_AT(s, face), 3, b->first_triangle, b->triangle_count, 0,
+                           b->surface_count - 1) ||
+        !csimi_ints_within(s, "face_triangle", CSIMI_AT(s, face_triangle), 1, b->first_triangle, b->triangle_count, 0,
+                           b->triangle_count - 1))
         return false;
     for (i = 3 * b->first_membrane; i < 3 * (b->first_membrane + b->membrane_count); i++)
         if (csimi_int_in(beyond, i) != -1 && (csimi_int_in(beyond, i) < first || csimi_int_in(beyond, i) > last))
@@ -38277,8 +38179,7 @@ static bool csimi_tree_link_stands(const csimi_staged *s, int t, const csimi_tre
         (l.joint == CSIM_TREE_FLOATING && i > 0))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "dofs", l.dofs, "what its joint has");
     if ((l.dofs != 1 && (l.lower <= l.upper || l.friction > 0 || l.effort > 0)) || (l.effort > 0 && l.slack < 0) ||
-        (l.dofs == 6 && (l.stiffness > 0 || l.rate_gain > 0 || l.gravity_share > 0)) ||
-        (l.dofs == 6 && l.armature > 0))
+        (l.dofs == 6 && (l.stiffness > 0 || l.rate_gain > 0 || l.gravity_share > 0)) || (l.dofs == 6 && l.armature > 0))
         return csimi_unsound(s, "state.tree_link", tree->first_link + i, "effort", (double)l.effort,
                              "limits, friction and drives that its joint may have");
     *dof += l.dofs;
@@ -38677,6 +38578,13 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_fits(const csimi_staged *s, const cs
 
 #undef CSIMI_READ
 #undef CSIMI_PART
+#undef CSIMI_FLAG
+#undef CSIMI_CHOICE
+#undef CSIMI_INDEX
+#undef CSIMI_COUNT
+#undef CSIMI_REALS
+#undef CSIMI_AMOUNTS
+#undef CSIMI_TURN
 #undef CSIMI_AT
 #undef CSIMI_LINK_INT
 #endif
@@ -42078,10 +41986,12 @@ static int csimi_axes_slack(const csimi_state *s, const csimi_axes *ax, const cs
 /* Side b of a soft row holds on to its massless coordinate too. */
 static void csimi_axes_give_way(csimi_step_frame *f, const csimi_state *s, const csimi_axes *ax,
                                 const csimi_axes *first, int line, csim_contact *c) {
-    const csim_real *kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
     csim_term *t = f->terms + f->term_count;
+    const csim_real *kappa;
     int i, k;
-    if (line < CSIMI_LINE_LIMIT || !(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
+    if (line < CSIMI_LINE_LIMIT) return;
+    kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
+    if (!(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
     t->block = csimi_axes_slack(s, ax, first, line);
     for (i = 0; i < 3; i++)
         for (k = 0; k < 3; k++) t->J[3 * i + k] = kappa[k] > 0 ? c->R[3 * k + i] : 0;
@@ -42980,7 +42890,7 @@ static CSIMI_NOINLINE void csimi_joint_pull(const csim_world *w, const csimi_ste
     *couple = csim_scale(j->scale, *couple);
 }
 
-static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
+static CSIMI_NOINLINE void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
     csimi_joint_pose p;
     csim_vec3 push, couple;
     bool apart;
@@ -42999,28 +42909,22 @@ static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const cs
 }
 #endif
 
-/* What links of the world and pushes give; contacts have been counted. */
-static void csimi_react_links(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
-    const csimi_store *s = &w->store;
-    int i;
 #ifndef CONDSIM_NO_SPRINGS
-    for (i = 0; i < s->count.springs; i++) {
-        const csimi_place *end = s->state.spring + 2 * i;
-        const csim_vec3 pull = csimi_spring_impulse(&s->state, step, i, f->v), none = csim_v3(0, 0, 0);
-        csimi_react(w, end, 1, pull, csimi_place_point(&s->state, end), none);
-        csimi_react(w, end + 1, -1, pull, csimi_place_point(&s->state, end + 1), none);
-    }
+static CSIMI_NOINLINE void csimi_react_spring(csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
+    const csimi_state *s = &w->store.state;
+    const csimi_place *end = s->spring + 2 * i;
+    const csim_vec3 pull = csimi_spring_impulse(s, step, i, f->v), none = csim_v3(0, 0, 0);
+    csimi_react(w, end, 1, pull, csimi_place_point(s, end), none);
+    csimi_react(w, end + 1, -1, pull, csimi_place_point(s, end + 1), none);
+}
 #endif
-#ifndef CONDSIM_NO_JOINTS
-    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
-#endif
-    for (i = 0; i < s->count.tree_links; i++) {
-        csim_real *push = s->state.link_push + 6 * i;
-        const csimi_place p = csimi_place_link(&s->state, i, csimi_link_pose(&s->state, i).position);
-        csimi_react(w, &p, f->h, csimi_load3(push), csimi_link_pose(&s->state, i).position, csimi_load3(push + 3));
-        CSIMI_MEMSET(push, 0, 6 * sizeof *push);
-    }
-    (void)f, (void)step;
+
+static CSIMI_NOINLINE void csimi_react_push(csim_world *w, const csimi_step_frame *f, int link) {
+    csim_real *push = w->store.state.link_push + 6 * link;
+    const csim_vec3 point = csimi_link_pose(&w->store.state, link).position;
+    const csimi_place p = csimi_place_link(&w->store.state, link, point);
+    csimi_react(w, &p, f->h, csimi_load3(push), point, csimi_load3(push + 3));
+    CSIMI_MEMSET(push, 0, 6 * sizeof *push);
 }
 
 /* link_reaction holds the impulses on each link, about the origin of the tree, and becomes what its joint carries. */
@@ -43062,12 +42966,18 @@ static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
 CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_store *s = &w->store;
     bool any = false;
-    int t;
+    int i, t;
     for (t = 0; t < s->count.trees; t++) any = any || s->state.tree[t].reactions;
     if (!any) return;
     CSIMI_MEMSET(s->link_reaction, 0, 6 * sizeof(csim_real) * (size_t)s->count.tree_links);
     csimi_react_contacts(w, f);
-    csimi_react_links(w, f, step);
+#ifndef CONDSIM_NO_SPRINGS
+    for (i = 0; i < s->count.springs; i++) csimi_react_spring(w, f, step, i);
+#endif
+#ifndef CONDSIM_NO_JOINTS
+    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
+#endif
+    for (i = 0; i < s->count.tree_links; i++) csimi_react_push(w, f, i);
     for (t = 0; t < s->count.trees; t++) {
         const csimi_tree *tree = s->state.tree + t;
         if (tree->reactions && tree->mode == CSIMI_FREE)
@@ -43076,6 +42986,7 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
             CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
                          6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
+    (void)step;
 }
 #endif
 /* ==== end step/reactions.c */
@@ -45785,8 +45696,8 @@ static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csi
     return csimi_integrate(w, f, step) == CSIM_OK ? csimi_energy_sum(&f->next) : (double)CSIMI_HUGE;
 }
 
-/* First the islands that missed. Others may have gained by what their linearisation left out: where the whole has gained
-   all the same, everything is shortened. */
+/* First the islands that missed. Others may have gained by what their linearisation left out: where the whole has
+   gained all the same, everything is shortened. */
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     const size_t mark = arena->used;
     csim_real *full = CSIMI_PUSH(arena, csim_real, 3 * (size_t)f->blocks);
@@ -56016,6 +55927,14 @@ CSIMI_WARM
 #undef CSIMI_READ_BODY
 #undef CSIMI_READ
 #undef CSIMI_PART
+#undef CSIMI_FLAG
+#undef CSIMI_CHOICE
+#undef CSIMI_INDEX
+#undef CSIMI_COUNT
+#undef CSIMI_REALS
+#undef CSIMI_AMOUNTS
+#undef CSIMI_TURN
+#undef CSIMI_INDEX_RULE
 #undef CSIMI_AT
 #undef CSIMI_RANGE
 #undef CSIMI_LINK_INT
@@ -56028,7 +55947,6 @@ CSIMI_WARM
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_NEAR
-#undef CSIMI_TURN
 #undef CSIMI_TURN_PASSES
 #undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE

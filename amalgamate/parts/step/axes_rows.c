@@ -252,10 +252,12 @@ static int csimi_axes_slack(const csimi_state *s, const csimi_axes *ax, const cs
 /* Side b of a soft row holds on to its massless coordinate too. */
 static void csimi_axes_give_way(csimi_step_frame *f, const csimi_state *s, const csimi_axes *ax,
                                 const csimi_axes *first, int line, csim_contact *c) {
-    const csim_real *kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
     csim_term *t = f->terms + f->term_count;
+    const csim_real *kappa;
     int i, k;
-    if (line < CSIMI_LINE_LIMIT || !(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
+    if (line < CSIMI_LINE_LIMIT) return;
+    kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
+    if (!(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
     t->block = csimi_axes_slack(s, ax, first, line);
     for (i = 0; i < 3; i++)
         for (k = 0; k < 3; k++) t->J[3 * i + k] = kappa[k] > 0 ? c->R[3 * k + i] : 0;

@@ -76,7 +76,7 @@ static CSIMI_NOINLINE void csimi_joint_pull(const csim_world *w, const csimi_ste
     *couple = csim_scale(j->scale, *couple);
 }
 
-static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
+static CSIMI_NOINLINE void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
     csimi_joint_pose p;
     csim_vec3 push, couple;
     bool apart;
@@ -95,28 +95,22 @@ static void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const cs
 }
 #endif
 
-/* What links of the world and pushes give; contacts have been counted. */
-static void csimi_react_links(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
-    const csimi_store *s = &w->store;
-    int i;
 #ifndef CONDSIM_NO_SPRINGS
-    for (i = 0; i < s->count.springs; i++) {
-        const csimi_place *end = s->state.spring + 2 * i;
-        const csim_vec3 pull = csimi_spring_impulse(&s->state, step, i, f->v), none = csim_v3(0, 0, 0);
-        csimi_react(w, end, 1, pull, csimi_place_point(&s->state, end), none);
-        csimi_react(w, end + 1, -1, pull, csimi_place_point(&s->state, end + 1), none);
-    }
+static CSIMI_NOINLINE void csimi_react_spring(csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
+    const csimi_state *s = &w->store.state;
+    const csimi_place *end = s->spring + 2 * i;
+    const csim_vec3 pull = csimi_spring_impulse(s, step, i, f->v), none = csim_v3(0, 0, 0);
+    csimi_react(w, end, 1, pull, csimi_place_point(s, end), none);
+    csimi_react(w, end + 1, -1, pull, csimi_place_point(s, end + 1), none);
+}
 #endif
-#ifndef CONDSIM_NO_JOINTS
-    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
-#endif
-    for (i = 0; i < s->count.tree_links; i++) {
-        csim_real *push = s->state.link_push + 6 * i;
-        const csimi_place p = csimi_place_link(&s->state, i, csimi_link_pose(&s->state, i).position);
-        csimi_react(w, &p, f->h, csimi_load3(push), csimi_link_pose(&s->state, i).position, csimi_load3(push + 3));
-        CSIMI_MEMSET(push, 0, 6 * sizeof *push);
-    }
-    (void)f, (void)step;
+
+static CSIMI_NOINLINE void csimi_react_push(csim_world *w, const csimi_step_frame *f, int link) {
+    csim_real *push = w->store.state.link_push + 6 * link;
+    const csim_vec3 point = csimi_link_pose(&w->store.state, link).position;
+    const csimi_place p = csimi_place_link(&w->store.state, link, point);
+    csimi_react(w, &p, f->h, csimi_load3(push), point, csimi_load3(push + 3));
+    CSIMI_MEMSET(push, 0, 6 * sizeof *push);
 }
 
 /* link_reaction holds the impulses on each link, about the origin of the tree, and becomes what its joint carries. */
@@ -158,12 +152,18 @@ static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
 CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_store *s = &w->store;
     bool any = false;
-    int t;
+    int i, t;
     for (t = 0; t < s->count.trees; t++) any = any || s->state.tree[t].reactions;
     if (!any) return;
     CSIMI_MEMSET(s->link_reaction, 0, 6 * sizeof(csim_real) * (size_t)s->count.tree_links);
     csimi_react_contacts(w, f);
-    csimi_react_links(w, f, step);
+#ifndef CONDSIM_NO_SPRINGS
+    for (i = 0; i < s->count.springs; i++) csimi_react_spring(w, f, step, i);
+#endif
+#ifndef CONDSIM_NO_JOINTS
+    for (i = 0; i < s->count.joints; i++) csimi_react_joint(w, f, s->joint + i);
+#endif
+    for (i = 0; i < s->count.tree_links; i++) csimi_react_push(w, f, i);
     for (t = 0; t < s->count.trees; t++) {
         const csimi_tree *tree = s->state.tree + t;
         if (tree->reactions && tree->mode == CSIMI_FREE)
@@ -172,4 +172,5 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
             CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
                          6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
+    (void)step;
 }

@@ -117,8 +117,8 @@ static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csi
     return csimi_integrate(w, f, step) == CSIM_OK ? csimi_energy_sum(&f->next) : (double)CSIMI_HUGE;
 }
 
-/* First the islands that missed. Others may have gained by what their linearisation left out: where the whole has gained
-   all the same, everything is shortened. */
+/* First the islands that missed. Others may have gained by what their linearisation left out: where the whole has
+   gained all the same, everything is shortened. */
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     const size_t mark = arena->used;
     csim_real *full = CSIMI_PUSH(arena, csim_real, 3 * (size_t)f->blocks);
