@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fa0fd34abf823e59
+   Hash of the parts: 7b2e6841c6184143
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -11357,19 +11357,17 @@ typedef struct csimi_spring_view {
     csim_real length; /* m */
 } csimi_spring_view;
 
-static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+static void csimi_spring_look(const csimi_state *s, int k, csimi_spring_view *view) {
     const csimi_place *end = s->spring + 2 * (size_t)k;
-    csimi_spring_view view;
     csim_vec3 a = csimi_place_point(s, end), b = csimi_place_point(s, end + 1);
     int first, p, i;
-    CSIMI_MEMSET(&view, 0, sizeof view);
-    first = csimi_place_terms(s, end, a, view.block, view.J[0]);
-    view.count = first + csimi_place_terms(s, end + 1, b, view.block + first, view.J[first]);
-    for (p = first; p < view.count; p++)
-        for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
-    view.d = csim_sub(a, b);
-    view.length = csim_length(view.d);
-    return view;
+    CSIMI_MEMSET(view, 0, sizeof *view);
+    first = csimi_place_terms(s, end, a, view->block, view->J[0]);
+    view->count = first + csimi_place_terms(s, end + 1, b, view->block + first, view->J[first]);
+    for (p = first; p < view->count; p++)
+        for (i = 0; i < 9; i++) view->J[p][i] = -view->J[p][i];
+    view->d = csim_sub(a, b);
+    view->length = csim_length(view->d);
 }
 
 /* One without stiffness and damping holds nothing, and couples nothing. */
@@ -11413,7 +11411,7 @@ CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *
     csim_real K[9], rate[3] = {0, 0, 0}, held[3];
     int p;
     if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
-    view = csimi_spring_look(s, k);
+    csimi_spring_look(s, k, &view);
     csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
     for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
     csimi_mul3(K, rate, held);
@@ -11452,7 +11450,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         csim_vec3 force;
         csim_real K[9], impulse[3];
         if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
+        csimi_spring_look(s, k, &view);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -11468,7 +11466,7 @@ CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     for (k = 0; k < s->spring_count; k++) {
         csimi_spring_view view;
         if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
+        csimi_spring_look(s, k, &view);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -11485,7 +11483,8 @@ CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
+        csimi_spring_look(s, k, &view);
         for (p = 0; p < CSIMI_SPRING_SIDE; p++)
             for (q = 0; q < CSIMI_SPRING_SIDE; q++)
                 s->spring_slot[CSIMI_SPRING_SLOTS * k + CSIMI_SPRING_SIDE * p + q] =
@@ -17561,32 +17560,41 @@ static void csimi_abreast_corner(const csimi_surface *s, const int *const *trian
     *to = x;
 }
 
+/* Those are left that the ray passes between the three sides of, within rounding. */
+static void csimi_abreast_inside(const csimi_abreast3 *d, csim_vec3 way, const csimi_abreast_bits *up,
+                                 csimi_abreast_bits *met) {
+    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
+    csimi_abreast size[3];
+    int k;
+    for (k = 0; k < 3; k++) csimi_abreast_sum(d + k, size + k);
+    for (k = 0; k < 3; k++) {
+        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
+        csimi_abreast3 n;
+        csimi_abreast side;
+        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
+        side = way.x * n.x + way.y * n.y + way.z * n.z;
+        *met &= ~((*up & (side < -seam)) | (~*up & (side > seam)));
+    }
+}
+
 static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
                                csim_real most) {
-    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
     const int *triangle[4];
     csimi_abreast3 corner[3], d[3], n;
-    csimi_abreast rise, fraction, size[3];
+    csimi_abreast rise, fraction;
     csimi_abreast_bits met, up;
     int k;
     for (k = 0; k < 4; k++) triangle[k] = s->triangle + 3 * (size_t)csimi_imin(first + k, end - 1);
     for (k = 0; k < 3; k++) {
         csimi_abreast_corner(s, triangle, k, corner + k);
         csimi_abreast_from(corner + k, origin, d + k);
-        csimi_abreast_sum(d + k, size + k);
     }
     csimi_abreast_normal(corner, &n);
     rise = n.x * way.x + n.y * way.y + n.z * way.z;
     up = rise > 0;
     fraction = (n.x * d[0].x + n.y * d[0].y + n.z * d[0].z) / rise;
     met = (both ? (rise < 0) | up : rise < 0) & (fraction >= 0) & (fraction <= most);
-    for (k = 0; k < 3; k++) {
-        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
-        csimi_abreast side;
-        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
-        side = way.x * n.x + way.y * n.y + way.z * n.z;
-        met &= ~((up & (side < -seam)) | (~up & (side > seam)));
-    }
+    csimi_abreast_inside(d, way, &up, &met);
     return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8)) & ((1u << (end - first)) - 1);
 }
 #undef CSIMI_ABREAST_SIZE
@@ -37609,9 +37617,7 @@ static bool csimi_hull_shape_sound(const csimi_staged *s, const csimi_array *a, 
 
 static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csim_hull_data csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_REALS(vertex), CSIMI_REALS(normal), CSIMI_REALS(offset),
-    };
+    static const csimi_part parts[] = {CSIMI_REALS(vertex), CSIMI_REALS(normal), CSIMI_REALS(offset)};
     int i, k, count[3];
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -37629,9 +37635,7 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_skin csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_FLAG(own), CSIMI_FLAG(sensor), CSIMI_FLAG(disabled), CSIMI_FLAG(gone),
-    };
+    static const csimi_part parts[] = {CSIMI_FLAG(own), CSIMI_FLAG(sensor), CSIMI_FLAG(disabled), CSIMI_FLAG(gone)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -37699,9 +37703,7 @@ static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_bend_end csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_INDEX(frame, frames), CSIMI_INDEX(rigid, rigids), CSIMI_TURN(rotation),
-    };
+    static const csimi_part parts[] = {CSIMI_INDEX(frame, frames), CSIMI_INDEX(rigid, rigids), CSIMI_TURN(rotation)};
     csimi_array ends = *a;
     ends.count = 2 * a->count;
     ends.stride = sizeof(csimi_bend_end);
@@ -37710,9 +37712,7 @@ static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_place_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_place csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_CHOICE(kind, CSIMI_PLACE_VERTEX + 1), CSIMI_REALS(local),
-    };
+    static const csimi_part parts[] = {CSIMI_CHOICE(kind, CSIMI_PLACE_VERTEX + 1), CSIMI_REALS(local)};
     csimi_array ends = *a;
     ends.count = 2 * a->count;
     ends.stride = sizeof(csimi_place);
@@ -37765,9 +37765,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
 /* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
 static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csim_touch_event csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_FLAG(bodies),
-    };
+    static const csimi_part parts[] = {CSIMI_FLAG(bodies)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38522,6 +38520,7 @@ static bool csimi_counts_agree(const csimi_staged *s, const csimi_counts *at) {
 
 CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     csimi_counts at;
+    int i;
     CSIMI_MEMSET(&at, 0, sizeof at);
     at.bodies = s->n->bodies; /* not added up */
     at.links = s->n->links;
@@ -38535,13 +38534,10 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.slept_kept = s->n->slept_kept > 0 ? s->n->slept : 0;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
-    {
-        int i;
-        for (i = 0; i < s->live_bodies; i++) {
-            csimi_body b;
-            CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(CSIMI_AT(s, body_list), i), &b);
-            at.bends += b.bend_count;
-        }
+    for (i = 0; i < s->live_bodies; i++) {
+        csimi_body b;
+        CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(CSIMI_AT(s, body_list), i), &b);
+        at.bends += b.bend_count;
     }
     return csimi_links_sound(s, &at) && csimi_counts_agree(s, &at);
 }
@@ -46650,7 +46646,7 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 #undef CSIMI_X
 }
 
-static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);

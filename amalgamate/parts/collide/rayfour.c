@@ -54,32 +54,41 @@ static void csimi_abreast_corner(const csimi_surface *s, const int *const *trian
     *to = x;
 }
 
+/* Those are left that the ray passes between the three sides of, within rounding. */
+static void csimi_abreast_inside(const csimi_abreast3 *d, csim_vec3 way, const csimi_abreast_bits *up,
+                                 csimi_abreast_bits *met) {
+    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
+    csimi_abreast size[3];
+    int k;
+    for (k = 0; k < 3; k++) csimi_abreast_sum(d + k, size + k);
+    for (k = 0; k < 3; k++) {
+        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
+        csimi_abreast3 n;
+        csimi_abreast side;
+        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
+        side = way.x * n.x + way.y * n.y + way.z * n.z;
+        *met &= ~((*up & (side < -seam)) | (~*up & (side > seam)));
+    }
+}
+
 static unsigned csimi_ray_four(const csimi_surface *s, int first, int end, csim_vec3 origin, csim_vec3 way, bool both,
                                csim_real most) {
-    const csim_real room = 8 * CSIMI_EPS * (csimi_abs(way.x) + csimi_abs(way.y) + csimi_abs(way.z));
     const int *triangle[4];
     csimi_abreast3 corner[3], d[3], n;
-    csimi_abreast rise, fraction, size[3];
+    csimi_abreast rise, fraction;
     csimi_abreast_bits met, up;
     int k;
     for (k = 0; k < 4; k++) triangle[k] = s->triangle + 3 * (size_t)csimi_imin(first + k, end - 1);
     for (k = 0; k < 3; k++) {
         csimi_abreast_corner(s, triangle, k, corner + k);
         csimi_abreast_from(corner + k, origin, d + k);
-        csimi_abreast_sum(d + k, size + k);
     }
     csimi_abreast_normal(corner, &n);
     rise = n.x * way.x + n.y * way.y + n.z * way.z;
     up = rise > 0;
     fraction = (n.x * d[0].x + n.y * d[0].y + n.z * d[0].z) / rise;
     met = (both ? (rise < 0) | up : rise < 0) & (fraction >= 0) & (fraction <= most);
-    for (k = 0; k < 3; k++) {
-        const csimi_abreast seam = room * size[(k + 1) % 3] * size[(k + 2) % 3];
-        csimi_abreast side;
-        csimi_abreast_cross(d + (k + 1) % 3, d + (k + 2) % 3, &n);
-        side = way.x * n.x + way.y * n.y + way.z * n.z;
-        met &= ~((up & (side < -seam)) | (~up & (side > seam)));
-    }
+    csimi_abreast_inside(d, way, &up, &met);
     return (unsigned)((met[0] & 1) | (met[1] & 2) | (met[2] & 4) | (met[3] & 8)) & ((1u << (end - first)) - 1);
 }
 #undef CSIMI_ABREAST_SIZE

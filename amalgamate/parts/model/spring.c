@@ -9,19 +9,17 @@ typedef struct csimi_spring_view {
     csim_real length; /* m */
 } csimi_spring_view;
 
-static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+static void csimi_spring_look(const csimi_state *s, int k, csimi_spring_view *view) {
     const csimi_place *end = s->spring + 2 * (size_t)k;
-    csimi_spring_view view;
     csim_vec3 a = csimi_place_point(s, end), b = csimi_place_point(s, end + 1);
     int first, p, i;
-    CSIMI_MEMSET(&view, 0, sizeof view);
-    first = csimi_place_terms(s, end, a, view.block, view.J[0]);
-    view.count = first + csimi_place_terms(s, end + 1, b, view.block + first, view.J[first]);
-    for (p = first; p < view.count; p++)
-        for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
-    view.d = csim_sub(a, b);
-    view.length = csim_length(view.d);
-    return view;
+    CSIMI_MEMSET(view, 0, sizeof *view);
+    first = csimi_place_terms(s, end, a, view->block, view->J[0]);
+    view->count = first + csimi_place_terms(s, end + 1, b, view->block + first, view->J[first]);
+    for (p = first; p < view->count; p++)
+        for (i = 0; i < 9; i++) view->J[p][i] = -view->J[p][i];
+    view->d = csim_sub(a, b);
+    view->length = csim_length(view->d);
 }
 
 /* One without stiffness and damping holds nothing, and couples nothing. */
@@ -65,7 +63,7 @@ CSIMI_FN csim_vec3 csimi_spring_impulse(const csimi_state *s, const csimi_step *
     csim_real K[9], rate[3] = {0, 0, 0}, held[3];
     int p;
     if (!csimi_spring_holds(s, k)) return csim_v3(0, 0, 0);
-    view = csimi_spring_look(s, k);
+    csimi_spring_look(s, k, &view);
     csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
     for (p = 0; p < view.count; p++) csimi_addmul3(view.J[p], v + 3 * (size_t)view.block[p], rate);
     csimi_mul3(K, rate, held);
@@ -104,7 +102,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         csim_vec3 force;
         csim_real K[9], impulse[3];
         if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
+        csimi_spring_look(s, k, &view);
         csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
         csimi_store3(impulse, csim_scale(step->h, force));
         for (p = 0; p < view.count; p++) {
@@ -120,7 +118,7 @@ CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
     for (k = 0; k < s->spring_count; k++) {
         csimi_spring_view view;
         if (!csimi_spring_holds(s, k)) continue;
-        view = csimi_spring_look(s, k);
+        csimi_spring_look(s, k, &view);
         for (p = 0; p < view.count; p++)
             for (q = p + 1; q < view.count; q++) {
                 if (view.block[p] == view.block[q]) continue;
@@ -137,7 +135,8 @@ CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern) {
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
-        csimi_spring_view view = csimi_spring_look(s, k);
+        csimi_spring_view view;
+        csimi_spring_look(s, k, &view);
         for (p = 0; p < CSIMI_SPRING_SIDE; p++)
             for (q = 0; q < CSIMI_SPRING_SIDE; q++)
                 s->spring_slot[CSIMI_SPRING_SLOTS * k + CSIMI_SPRING_SIDE * p + q] =

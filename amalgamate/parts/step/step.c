@@ -145,7 +145,7 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 #undef CSIMI_X
 }
 
-static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);

@@ -214,9 +214,7 @@ static bool csimi_hull_shape_sound(const csimi_staged *s, const csimi_array *a, 
 
 static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csim_hull_data csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_REALS(vertex), CSIMI_REALS(normal), CSIMI_REALS(offset),
-    };
+    static const csimi_part parts[] = {CSIMI_REALS(vertex), CSIMI_REALS(normal), CSIMI_REALS(offset)};
     int i, k, count[3];
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -234,9 +232,7 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_skin csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_FLAG(own), CSIMI_FLAG(sensor), CSIMI_FLAG(disabled), CSIMI_FLAG(gone),
-    };
+    static const csimi_part parts[] = {CSIMI_FLAG(own), CSIMI_FLAG(sensor), CSIMI_FLAG(disabled), CSIMI_FLAG(gone)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -304,9 +300,7 @@ static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_bend_end csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_INDEX(frame, frames), CSIMI_INDEX(rigid, rigids), CSIMI_TURN(rotation),
-    };
+    static const csimi_part parts[] = {CSIMI_INDEX(frame, frames), CSIMI_INDEX(rigid, rigids), CSIMI_TURN(rotation)};
     csimi_array ends = *a;
     ends.count = 2 * a->count;
     ends.stride = sizeof(csimi_bend_end);
@@ -315,9 +309,7 @@ static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
 
 static bool csimi_place_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_place csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_CHOICE(kind, CSIMI_PLACE_VERTEX + 1), CSIMI_REALS(local),
-    };
+    static const csimi_part parts[] = {CSIMI_CHOICE(kind, CSIMI_PLACE_VERTEX + 1), CSIMI_REALS(local)};
     csimi_array ends = *a;
     ends.count = 2 * a->count;
     ends.stride = sizeof(csimi_place);
@@ -370,9 +362,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
 /* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
 static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csim_touch_event csimi_record;
-    static const csimi_part parts[] = {
-        CSIMI_FLAG(bodies),
-    };
+    static const csimi_part parts[] = {CSIMI_FLAG(bodies)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -1127,6 +1117,7 @@ static bool csimi_counts_agree(const csimi_staged *s, const csimi_counts *at) {
 
 CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     csimi_counts at;
+    int i;
     CSIMI_MEMSET(&at, 0, sizeof at);
     at.bodies = s->n->bodies; /* not added up */
     at.links = s->n->links;
@@ -1140,13 +1131,10 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.slept_kept = s->n->slept_kept > 0 ? s->n->slept : 0;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
-    {
-        int i;
-        for (i = 0; i < s->live_bodies; i++) {
-            csimi_body b;
-            CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(CSIMI_AT(s, body_list), i), &b);
-            at.bends += b.bend_count;
-        }
+    for (i = 0; i < s->live_bodies; i++) {
+        csimi_body b;
+        CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(CSIMI_AT(s, body_list), i), &b);
+        at.bends += b.bend_count;
     }
     return csimi_links_sound(s, &at) && csimi_counts_agree(s, &at);
 }
