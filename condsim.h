@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7b2e6841c6184143
+   Hash of the parts: 4ca2b2a987daf9bf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -340,13 +340,11 @@ typedef double csim_real;
 #endif
 
 #endif
-/* ==== end base/config.h */
 
 /* ==== begin base/status.h ======================================================================================= */
 /* base/status: what a call returns, and the sentence that goes with it. */
 #ifndef CSIM_STATUS_H
 #define CSIM_STATUS_H
-
 
 /* name, value, sentence. CSIM_OK is 0, every failure is negative; values never change once released. */
 #define CSIM_STATUS_LIST(X)                                                                                  \
@@ -393,13 +391,11 @@ typedef struct csim_error {
 CSIM_API const char *csim_status_text(csim_status status);
 
 #endif
-/* ==== end base/status.h */
 
 /* ==== begin base/memory.h ======================================================================================= */
 /* base/memory: where the library's memory comes from. */
 #ifndef CSIM_MEMORY_H
 #define CSIM_MEMORY_H
-
 
 /* A source of memory. All fields zero: malloc and free (a failure under CONDSIM_NO_HEAP).
    alloc returns a block of at least size bytes aligned to align (a power of two, 64 at most), or null;
@@ -414,13 +410,11 @@ typedef struct csim_allocator {
 } csim_allocator;
 
 #endif
-/* ==== end base/memory.h */
 
 /* ==== begin base/parallel.h ===================================================================================== */
 /* base/parallel: the one hook through which work is spread over threads. */
 #ifndef CSIM_PARALLEL_H
 #define CSIM_PARALLEL_H
-
 
 /* A range of work: handles the items begin <= i < end. */
 typedef void csim_range_fn(void *context, int begin, int end);
@@ -435,13 +429,11 @@ typedef struct csim_tasks {
 } csim_tasks;
 
 #endif
-/* ==== end base/parallel.h */
 
 /* ==== begin math/vec3.h ========================================================================================= */
 /* math/vec3: the small types of the interface. Right-handed; matrices are row-major; quaternions are (w, x, y, z). */
 #ifndef CSIM_VEC3_H
 #define CSIM_VEC3_H
-
 
 /* Point, vector, or three numbers of any kind. */
 typedef struct csim_vec3 {
@@ -545,13 +537,11 @@ CSIM_API csim_real csim_length(csim_vec3 a);
 CSIM_API csim_vec3 csim_normalize(csim_vec3 a);
 
 #endif
-/* ==== end math/vec3.h */
 
 /* ==== begin sparse/block3.h ===================================================================================== */
 /* sparse/block3: symmetric matrices of 3x3 blocks in compressed rows. */
 #ifndef CSIM_BLOCK3_H
 #define CSIM_BLOCK3_H
-
 
 /* A square matrix of n x n blocks, each 3x3 row-major. Both triangles are stored, columns ascend inside a row, and
    every diagonal block is present. The arrays belong to whoever made the matrix. */
@@ -564,13 +554,11 @@ typedef struct csim_block_matrix {
 } csim_block_matrix;
 
 #endif
-/* ==== end sparse/block3.h */
 
 /* ==== begin collide/shape.h ===================================================================================== */
 /* collide/shape: rigid shapes, their mass, and contact points between them; stateless functions on plain data. */
 #ifndef CSIM_SHAPE_H
 #define CSIM_SHAPE_H
-
 
 #define CSIM_HULL_MAX_VERTICES 64
 #define CSIM_HULL_MAX_FACES 124 /* 2 V - 4 */
@@ -703,7 +691,6 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
                                 csim_vec3 *lower, csim_vec3 *upper);
 
 #endif
-/* ==== end collide/shape.h */
 
 /* ==== begin collide/field.h ===================================================================================== */
 /* collide/field: triangle meshes and height fields as shapes: a block of bytes that shapes refer to, made at load.
@@ -716,7 +703,6 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
    the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, by triangles. */
 #ifndef CSIM_FIELD_H
 #define CSIM_FIELD_H
-
 
 /* A closed triangle mesh and how finely it is sampled. */
 typedef struct csim_mesh_field_def {
@@ -804,13 +790,11 @@ CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
 CSIM_API csim_shape csim_field_shape(const csim_field *field);
 
 #endif
-/* ==== end collide/field.h */
 
 /* ==== begin model/material.h ==================================================================================== */
 /* model/material: elastic materials of solids and cloth, and their activation. */
 #ifndef CSIM_MATERIAL_H
 #define CSIM_MATERIAL_H
-
 
 /* Isotropic hyperelastic laws; all agree with Hooke's law of the same E and nu at small strain. */
 typedef enum csim_material {
@@ -828,14 +812,12 @@ typedef struct csim_activation {
 } csim_activation;
 
 #endif
-/* ==== end model/material.h */
 
 /* ==== begin model/modes.h ======================================================================================= */
 /* model/modes: the modes that a reduced body (world/reduced.h) deforms in, u = U q, made from a tetrahedral mesh by
    examples/modes (the program condsim-modes). Barbic and James 2005. */
 #ifndef CSIM_MODES_H
 #define CSIM_MODES_H
-
 
 #define CSIM_MODES_MOST 24
 
@@ -874,7 +856,6 @@ CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes);
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error);
 
 #endif
-/* ==== end model/modes.h */
 
 /* ==== begin model/articulation.h ================================================================================ */
 /* model/articulation: the joints of articulated bodies. */
@@ -894,7 +875,6 @@ typedef enum csim_tree_joint {
 } csim_tree_joint;
 
 #endif
-/* ==== end model/articulation.h */
 
 /* ==== begin contact/problem.h =================================================================================== */
 /* contact/problem: the one problem every solver sees.
@@ -906,7 +886,6 @@ typedef enum csim_tree_joint {
    and the velocity of moving ground. COND paper eq. 1 and 11. */
 #ifndef CSIM_PROBLEM_H
 #define CSIM_PROBLEM_H
-
 
 /* What ties u and lambda together at one contact; csim_project is the closed form of each. */
 typedef enum csim_law {
@@ -996,13 +975,11 @@ typedef struct csim_solution {
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error);
 
 #endif
-/* ==== end contact/problem.h */
 
 /* ==== begin contact/law.h ======================================================================================= */
 /* contact/law: the closed-form projections, one function per law. Stateless. */
 #ifndef CSIM_LAW_H
 #define CSIM_LAW_H
-
 
 /* lambda = Project(trial): the impulse of one contact from the trial impulse -u / gamma (COND paper eq. 23-26).
    gamma [1/kg] is needed by the invertible law (trial is then rescaled by gamma / (gamma + omega)) and ignored by the
@@ -1016,13 +993,11 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
 CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real *u, csim_real *lambda);
 
 #endif
-/* ==== end contact/law.h */
 
 /* ==== begin contact/certificate.h =============================================================================== */
 /* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone. */
 #ifndef CSIM_CERTIFICATE_H
 #define CSIM_CERTIFICATE_H
-
 
 /* How well (v, lambda) obeys the laws; 0 is perfect. The first four are relative; certified at a tolerance means that
    none of them is above it (csim_certificate_worst). */
@@ -1068,13 +1043,11 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate);
 
 #endif
-/* ==== end contact/certificate.h */
 
 /* ==== begin solve/single.h ====================================================================================== */
 /* solve/single: one contact alone. Stateless: no problem, no world, no workspace. */
 #ifndef CSIM_SINGLE_H
 #define CSIM_SINGLE_H
-
 
 /* How a sliding contact is solved. Opening and sticking are the same for all. */
 typedef enum csim_contact_method {
@@ -1098,13 +1071,11 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
                                         csim_contact_method method, csim_real *lambda);
 
 #endif
-/* ==== end solve/single.h */
 
 /* ==== begin solve/solver.h ====================================================================================== */
 /* solve/solver: choosing and calling a solver. */
 #ifndef CSIM_SOLVER_H
 #define CSIM_SOLVER_H
-
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
@@ -1295,7 +1266,6 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
                                        const csim_real *force_change, csim_real *D);
 
 #endif
-/* ==== end solve/solver.h */
 
 /* ==== begin solve/impulse.h ===================================================================================== */
 /* solve/impulse: the contact problem without bodies, at the level of impulses.
@@ -1306,7 +1276,6 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
    in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D. */
 #ifndef CSIM_IMPULSE_H
 #define CSIM_IMPULSE_H
-
 
 /* The problem; all arrays belong to the caller. */
 typedef struct csim_impulse_problem {
@@ -1353,14 +1322,12 @@ typedef struct csim_solver_info {
 CSIM_API csim_solver_info csim_describe_solver(csim_solver solver);
 
 #endif
-/* ==== end solve/impulse.h */
 
 /* ==== begin solve/reference.h =================================================================================== */
 /* solve/reference: the direct way, for comparisons (CONDSIM_REFERENCE): sparse Cholesky of A and the Delassus matrix
    W = J A^-1 J' in full. Its memory grows with the square of the contacts; nothing else in the library uses it. */
 #ifndef CSIM_REFERENCE_H
 #define CSIM_REFERENCE_H
-
 
 #ifdef CONDSIM_REFERENCE
 
@@ -1384,7 +1351,6 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *reference);
 
 #endif
 #endif
-/* ==== end solve/reference.h */
 
 /* ==== begin world/world.h ======================================================================================= */
 /* world/world: bodies, springs and contact stepped together.
@@ -1392,7 +1358,6 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *reference);
    SI units, right-handed. A world belongs to one thread at a time; different worlds are independent. */
 #ifndef CSIM_WORLD_H
 #define CSIM_WORLD_H
-
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
@@ -1548,8 +1513,9 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
-    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
-                                     this length, the larger of both, times the normal force; default 0 */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies and links resist rolling by a couple
+                                     of at most this length, the larger of both, times the normal force; default 0.
+                                     Particles, solids, cloth and cables touch by points, which slide and do not roll */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -1856,12 +1822,12 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_
 /* Pose of the body's axes. Trees: of the first link. Bodies of nodes (particles, solids, cloth, cables): centre of mass
    and the identity. */
 CSIM_API csim_status csim_body_get_pose(const csim_world *world, csim_body_id id, csim_pose *pose);
-/* Puts a particle (position alone), a rigid or reduced body, or a tree by its first link, elsewhere; velocities and
-   joints stay. Others: CSIM_WRONG_KIND. */
+/* Puts a body elsewhere, a tree by its first link; velocities and joints stay. Bodies of nodes: all nodes, turned about
+   the centre by the rotation; strains stay. */
 CSIM_API csim_status csim_body_set_pose(csim_world *world, csim_body_id id, csim_pose pose);
-/* Velocity of the centre of mass and angular velocity (may be null; 0 for bodies of nodes), world axes. Trees: of the
-   first link and its origin. In midpoint worlds this
-   is the representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
+/* Velocity of the centre of mass and angular velocity (may be null), world axes. Trees: of the first link and its
+   origin. Bodies of nodes: momentum over mass, angular momentum over inertia. In midpoint worlds this is the
+   representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
 CSIM_API csim_status csim_body_get_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                             csim_vec3 *angular);
 CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
@@ -1870,9 +1836,11 @@ CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_bo
    bodies, trees whose first link does not float and anchored reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, csim_vec3 linear, csim_vec3 angular);
 /* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Trees: through the
-   origin of the first link. Bodies of nodes: spread by mass; torque must be 0, else CSIM_WRONG_KIND. */
+   origin of the first link. Bodies of nodes: spread over them as a rigid body would be accelerated; a torque on a
+   particle: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
-/* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
+/* Mass, centre and inertia in body axes. Bodies of nodes as they lie: about their centre, world axes. Trees and reduced
+   bodies: the mass (reduced: and the centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
 /* Whether it is not asleep; static and kinematic bodies always are awake. */
 CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake);
@@ -1959,7 +1927,6 @@ CSIM_API uint64_t csim_world_hash(const csim_world *world);
 CSIM_API const char *csim_build_info(void);
 
 #endif
-/* ==== end world/world.h */
 
 /* ==== begin world/cable.h ======================================================================================= */
 /* world/cable: cables, rods, ropes: chains of edges that stretch, shear, bend and twist.
@@ -1969,7 +1936,6 @@ CSIM_API const char *csim_build_info(void);
    length of an edge. Keep turns below 1 rad a joint. docs/cables.md. */
 #ifndef CSIM_CABLE_H
 #define CSIM_CABLE_H
-
 
 /* How an end is held by the world. Other bodies hold it by csim_create_pin (position) and csim_create_clamp. */
 typedef enum csim_cable_end {
@@ -2061,7 +2027,6 @@ CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id
 CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque);
 
 #endif
-/* ==== end world/cable.h */
 
 /* ==== begin world/joint.h ======================================================================================= */
 /* world/joint: hard joints between bodies, as bilateral and box rows of the problem; docs/joints.md.
@@ -2071,7 +2036,6 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
    1977). Islands of rigid bodies close to the rounding of the solver, about 1e-11 m. */
 #ifndef CSIM_JOINT_H
 #define CSIM_JOINT_H
-
 
 /* What a joint holds. Its coordinate is 0 when the joint is made, and grows as a moves against b along the axis. */
 typedef enum csim_joint_kind {
@@ -2222,13 +2186,11 @@ CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_l
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
 #endif
-/* ==== end world/joint.h */
 
 /* ==== begin world/cloth.h ======================================================================================= */
 /* world/cloth: sheets of triangles that stretch, bend and touch. */
 #ifndef CSIM_CLOTH_H
 #define CSIM_CLOTH_H
-
 
 /* Cloth, paper, a thin shell. Its vertices are nodes (csim_body_get_nodes, csim_body_set_node_motion to pin or drag,
    springs and pins by vertex). Membrane: plane stress of a sheet of this thickness; bending: a plate of rigidity
@@ -2272,7 +2234,6 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void);
 CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id);
 
 #endif
-/* ==== end world/cloth.h */
 
 /* ==== begin world/tree.h ======================================================================================== */
 /* world/tree: articulated bodies (robots) in reduced coordinates; docs/robots.md.
@@ -2285,7 +2246,6 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
    (csim_tree_joint); positions alike, with 4 numbers for a ball and 7 for a floating joint. */
 #ifndef CSIM_TREE_H
 #define CSIM_TREE_H
-
 
 /* A link, its joint and the drive of that joint. */
 typedef struct csim_tree_link_def {
@@ -2438,7 +2398,6 @@ CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id 
                                                 csim_vec3 impulse);
 
 #endif
-/* ==== end world/tree.h */
 
 /* ==== begin world/reduced.h ===================================================================================== */
 /* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; docs/reduced.md.
@@ -2448,7 +2407,6 @@ CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id 
    model, in the order of csim_modes_view.vertex; they follow and cannot be set. Contact acts on any vertex and face. */
 #ifndef CSIM_REDUCED_H
 #define CSIM_REDUCED_H
-
 
 /* A body of a model, and how it starts. */
 typedef struct csim_reduced_def {
@@ -2479,7 +2437,6 @@ CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_i
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
                                             const csim_real *rate);
 #endif
-/* ==== end world/reduced.h */
 
 /* ==== begin world/queries.h ===================================================================================== */
 /* world/queries: what lies where: rays, casts of shapes, overlaps and closest points.
@@ -2493,7 +2450,6 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, 
    by the points that stand for both where a mesh field is met. docs/queries.md. */
 #ifndef CSIM_QUERIES_H
 #define CSIM_QUERIES_H
-
 
 /* What of a body was met. */
 typedef enum csim_query_part {
@@ -2573,7 +2529,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
                                        csim_real within, csim_query_hit *hit);
 
 #endif
-/* ==== end world/queries.h */
 
 /* ==== begin world/events.h ====================================================================================== */
 /* world/events: what happened in the last step: who began to touch, who hit whom, what moved, what broke.
@@ -2587,7 +2542,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
    of bodies of every kind, static ones too; its own body and other sensors it does not see. docs/events.md. */
 #ifndef CSIM_EVENTS_H
 #define CSIM_EVENTS_H
-
 
 /* Two shapes that touch, began to or no longer do. Bodies of nodes are one shape. */
 typedef struct csim_touch_event {
@@ -2653,7 +2607,6 @@ typedef struct csim_events {
 CSIM_API csim_events csim_world_events(const csim_world *world);
 
 #endif
-/* ==== end world/events.h */
 
 /* ==== begin world/alter.h ======================================================================================= */
 /* world/alter: bodies and their shapes changed and listed while a world runs; docs/bodies.md.
@@ -2663,7 +2616,6 @@ CSIM_API csim_events csim_world_events(const csim_world *world);
    set holds from the next step on and is part of snapshots. */
 #ifndef CSIM_ALTER_H
 #define CSIM_ALTER_H
-
 
 /* ---- surfaces: friction, restitution, filter, conveyor */
 
@@ -2729,15 +2681,17 @@ CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
 /* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
-   velocity of the new centre is that of the point there. Others: CSIM_WRONG_KIND. */
+   velocity of the new centre is that of the point there. Bodies of nodes: the mass alone counts, of which nodes and
+   edges keep their shares. Trees (csim_tree_set_link_mass) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_mass(csim_world *world, csim_body_id id, const csim_mass *mass);
 /* A body that is not enabled stands still as a static one and is met by nothing: no contact, no sensor, no query. It
    gets its motion back with `true`, at rest. Single nodes that were static or kinematic do not: then the motion of
    the body is theirs. */
 CSIM_API csim_status csim_body_set_enabled(csim_world *world, csim_body_id id, bool enabled);
 CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id id, bool *enabled);
-/* The velocity with which a kinematic rigid body is at a pose after a step of h seconds, which it keeps: to be set
-   before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
+/* The velocity with which a kinematic body is at a pose after a step of h seconds, as csim_body_set_pose puts it there,
+   which it keeps: to be set before every step. Nodes go straight. CSIM_WRONG_KIND: a body that is not kinematic, a tree
+   whose first link does not float, an anchored reduced body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points, of every kind of body. A rigid body is pushed at the point itself, wherever that is; a tree
@@ -2761,7 +2715,6 @@ CSIM_API int csim_body_links(const csim_world *world, csim_body_id id, csim_link
 CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_contact_info *out, int capacity);
 
 #endif
-/* ==== end world/alter.h */
 
 /* ==== begin world/character.h =================================================================================== */
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
@@ -2770,7 +2723,6 @@ CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_c
    no memory and may be asked from many threads. docs/characters.md. */
 #ifndef CSIM_CHARACTER_H
 #define CSIM_CHARACTER_H
-
 
 /* The capsule: a segment swept by a ball; a and b may be one point. */
 typedef struct csim_mover {
@@ -2812,14 +2764,12 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
                                            csim_plane *planes, int capacity, int *count);
 
 #endif
-/* ==== end world/character.h */
 
 /* ==== begin world/draw.h ======================================================================================== */
 /* world/draw: what a world looks like, as lines, triangles and points for a debugger's screen. Callbacks of the caller
    draw; the library only says what and where. The world is const and no memory is taken. docs/debugging.md. */
 #ifndef CSIM_DRAW_H
 #define CSIM_DRAW_H
-
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
@@ -2866,7 +2816,6 @@ CSIM_API csim_draw csim_default_draw(void);
 CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw);
 
 #endif
-/* ==== end world/draw.h */
 
 /* ==== begin world/record.h ====================================================================================== */
 /* world/record: a world's history in the caller's memory, so that a bug report is one file. docs/recording.md.
@@ -2876,7 +2825,6 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
    it back does the same to another world and compares. */
 #ifndef CSIM_RECORD_H
 #define CSIM_RECORD_H
-
 
 /* A recording being made. All memory is the caller's; the fields are the library's. */
 typedef struct csim_recording {
@@ -2921,13 +2869,11 @@ CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
 
 #endif
-/* ==== end world/record.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
 #ifndef CSIM_MESH_H
 #define CSIM_MESH_H
-
 
 #ifdef CONDSIM_FLOAT
 #define csim_mesh_load_text csim_mesh_load_text_float
@@ -3042,13 +2988,11 @@ CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator 
 #endif
 
 #endif
-/* ==== end io/mesh.h */
 
 /* ==== begin io/urdf.h =========================================================================================== */
 /* io/urdf: robots described in URDF, as definitions of trees. */
 #ifndef CSIM_URDF_H
 #define CSIM_URDF_H
-
 
 #ifndef CONDSIM_NO_URDF
 
@@ -3109,7 +3053,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 
 #endif
 #endif
-/* ==== end io/urdf.h */
 
 /* ==== begin io/stb_ds.h ========================================================================================= */
 /* io/stb_ds: for users who keep their data in the arrays of stb_ds.h. The core never depends on it, because those
@@ -3136,7 +3079,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 #endif
 
 #endif
-/* ==== end io/stb_ds.h */
 
 #endif /* CONDSIM_H */
 
@@ -3148,7 +3090,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 /* base/private: what every part may use and no user sees. */
 #ifndef CSIMI_BASE_PRIVATE_H
 #define CSIMI_BASE_PRIVATE_H
-
 
 /* In the single header a private function is static, unless the tests, who share one object of it, define this; when
    the parts are compiled as a library it is shared. */
@@ -3364,13 +3305,11 @@ CSIMI_FN csim_real csimi_log(csim_real x);
 #endif
 
 #endif
-/* ==== end base/private.h */
 
 /* ==== begin math/private.h ====================================================================================== */
 /* math/private: 3x3 algebra on plain arrays of 9 (row-major) and 3. */
 #ifndef CSIMI_MATH_PRIVATE_H
 #define CSIMI_MATH_PRIVATE_H
-
 
 CSIM_INLINE void csimi_store3(csim_real *p, csim_vec3 v) { p[0] = v.x; p[1] = v.y; p[2] = v.z; }
 CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1], p[2]); }
@@ -3473,13 +3412,11 @@ CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R);
 CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *R);
 
 #endif
-/* ==== end math/private.h */
 
 /* ==== begin sparse/private.h ==================================================================================== */
 /* sparse/private: patterns, products and Krylov solvers on block matrices. */
 #ifndef CSIMI_SPARSE_PRIVATE_H
 #define CSIMI_SPARSE_PRIVATE_H
-
 
 /* ---- pattern.c: a pattern from pairs of block indices */
 
@@ -3588,7 +3525,6 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
                              int *scratch);
 
 #endif
-/* ==== end sparse/private.h */
 
 /* ==== begin model/private.h ===================================================================================== */
 /* model/private: the state of everything that moves, and the table that each kind of model fills.
@@ -3600,7 +3536,6 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
-
 
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
@@ -4117,13 +4052,11 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
                                  csim_real *J);
 
 #endif
-/* ==== end model/private.h */
 
 /* ==== begin collide/private.h =================================================================================== */
 /* collide/private: the broad phase, building hulls, boxes and hulls against each other. */
 #ifndef CSIMI_COLLIDE_PRIVATE_H
 #define CSIMI_COLLIDE_PRIVATE_H
-
 
 /* Whether a build has shapes of a kind, and the kind of one, which csimi_check_shape has looked at: code for what is
    left out goes with it. */
@@ -4597,13 +4530,11 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
 CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_vec3 *upper);
 
 #endif
-/* ==== end collide/private.h */
 
 /* ==== begin contact/private.h =================================================================================== */
 /* contact/private: islands and nodalization. */
 #ifndef CSIMI_CONTACT_PRIVATE_H
 #define CSIMI_CONTACT_PRIVATE_H
-
 
 /* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
    others is left out. Rows of joints and trees are bilateral or boxes. */
@@ -4677,13 +4608,11 @@ CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
 
 #endif
-/* ==== end contact/private.h */
 
 /* ==== begin solve/private.h ===================================================================================== */
 /* solve/private: what the solver files share. */
 #ifndef CSIMI_SOLVE_PRIVATE_H
 #define CSIMI_SOLVE_PRIVATE_H
-
 
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -5441,13 +5370,11 @@ CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start
                              const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
 
 #endif
-/* ==== end solve/private.h */
 
 /* ==== begin solve/cond.h ======================================================================================== */
 /* solve/cond.h: what COND's files share: the state of a solve, and the functions of one file that another calls. */
 #ifndef CSIMI_COND_H
 #define CSIMI_COND_H
-
 
 enum {
     CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
@@ -5620,7 +5547,6 @@ CSIMI_FN bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csi
 CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
 
 #endif
-/* ==== end solve/cond.h */
 
 /* ==== begin store/private.h ===================================================================================== */
 /* store/private: the world's memory: bodies of every kind, links, and what is read and set of them.
@@ -5629,7 +5555,6 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
    grows, compacts, saves, restores and hashes it. Scratch for a step is the tail of the block. */
 #ifndef CSIMI_STORE_PRIVATE_H
 #define CSIMI_STORE_PRIVATE_H
-
 
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
@@ -6259,6 +6184,23 @@ CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *inertia);
 CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, const char *fn, int *slot,
                                       csim_error *error);
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v);
+
+/* A body of nodes as one piece; its axes are those of the world, about its centre. */
+typedef struct csimi_lump {
+    csim_real mass, inertia[9];
+    csim_vec3 centre;
+} csimi_lump;
+CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b);
+CSIMI_FN void csimi_lump_velocity(const csimi_store *s, const csimi_body *b, bool end, csim_vec3 *linear,
+                                   csim_vec3 *angular);
+CSIMI_FN void csimi_lump_put(csimi_store *s, const csimi_body *b, csim_pose pose);
+/* So that it is at a pose, turned by `turn` from where it is, after h. */
+CSIMI_FN void csimi_lump_send(csimi_store *s, const csimi_body *b, csim_pose pose, csim_vec3 turn, csim_real h);
+CSIMI_FN void csimi_lump_set_velocity(csimi_store *s, const csimi_body *b, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_lump_push(csimi_store *s, const csimi_body *b, csim_vec3 force, csim_vec3 torque);
+CSIMI_FN bool csimi_lump_weigh(csimi_store *s, const csimi_body *b, csim_real mass);
+CSIMI_FN void csimi_add3(csim_real *a, csim_vec3 v);
 
 /* ---- joint_pose.c: where a joint is */
 
@@ -6409,13 +6351,11 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 #define CSIMI_GUARD 0x435344u /* "CSD" */
 
 #endif
-/* ==== end store/private.h */
 
 /* ==== begin step/private.h ====================================================================================== */
 /* step/private: the stages of a step, and the frame they share. */
 #ifndef CSIMI_STEP_PRIVATE_H
 #define CSIMI_STEP_PRIVATE_H
-
 
 /* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
    stand. And whether each is then an island of its own, for nothing else ties them together either. */
@@ -6959,13 +6899,11 @@ CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 #endif
-/* ==== end step/private.h */
 
 /* ==== begin world/private.h ===================================================================================== */
 /* world/private: definitions and calls of users. */
 #ifndef CSIMI_WORLD_PRIVATE_H
 #define CSIMI_WORLD_PRIVATE_H
-
 
 /* ---- scratch of create calls */
 
@@ -7015,13 +6953,11 @@ CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
 #endif
-/* ==== end world/private.h */
 
 /* ==== begin io/private.h ======================================================================================== */
 /* io/private: a cursor over text with one way to fail, growing arrays, and the reader all mesh formats fill. */
 #ifndef CSIMI_IO_PRIVATE_H
 #define CSIMI_IO_PRIVATE_H
-
 
 #ifndef CONDSIM_NO_LOADERS
 
@@ -7143,7 +7079,6 @@ CSIMI_FN bool csimi_read_tetgen_elements(csimi_mesh_reader *r);
 
 #endif
 #endif
-/* ==== end io/private.h */
 CSIMI_COLD
 /* ==== begin base/status.c ======================================================================================= */
 /* base/status: status sentences, the one way to fail, and number formatting without stdio. */
@@ -7307,7 +7242,6 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
     return status;
 #endif
 }
-/* ==== end base/status.c */
 
 /* ==== begin base/memory.c ======================================================================================= */
 /* base/memory: an arena that counts and lays out by the same code, and the heap behind the user's hooks. */
@@ -7440,7 +7374,6 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size) {
 
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
-/* ==== end base/memory.c */
 CSIMI_WARM
 /* ==== begin base/parallel.c ===================================================================================== */
 /* base/parallel: loops in fixed ranges, sums in fixed trees. */
@@ -7573,7 +7506,6 @@ CSIMI_FN csimi_wide csimi_sum_weighted(int count, const csim_real *w, const csim
         csimi_counter_add(&c, csimi_chunk_weighted(csimi_imin(count - i, CSIMI_CHUNK), w + i, a + i, b + i));
     return csimi_counter_total(&c);
 }
-/* ==== end base/parallel.c */
 
 /* ==== begin base/elementary.c =================================================================================== */
 /* base/elementary: sin, cos, atan2, exp and log from +, -, *, / alone, for CONDSIM_OWN_MATH: the same bits with every C
@@ -7700,7 +7632,6 @@ CSIMI_FN csim_real csimi_log(csim_real argument) {
 }
 
 #endif
-/* ==== end base/elementary.c */
 
 /* ==== begin math/vec3.c ========================================================================================= */
 /* math/vec3: what of vectors and quaternions is too long for a header. */
@@ -7788,7 +7719,6 @@ CSIM_API csim_mat3 csim_quat_matrix(csim_quat q) {
     R.m[8] = 1 - 2 * (xx + yy);
     return R;
 }
-/* ==== end math/vec3.c */
 CSIMI_COLD
 /* ==== begin math/decompose.c ==================================================================================== */
 /* math/decompose: products, inverse, eigenvalues, singular values and rotation part of 3x3 matrices. */
@@ -8070,7 +8000,6 @@ CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *
 }
 
 #undef CSIMI_JACOBI_SWEEPS
-/* ==== end math/decompose.c */
 CSIMI_WARM
 /* ==== begin sparse/pattern.c ==================================================================================== */
 /* sparse/pattern: compressed rows from a list of pairs of blocks. */
@@ -8133,7 +8062,6 @@ CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j) {
     }
     return -1;
 }
-/* ==== end sparse/pattern.c */
 
 /* ==== begin sparse/product.c ==================================================================================== */
 /* sparse/product: y = A x. */
@@ -8237,7 +8165,6 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
 }
 
 #undef CSIMI_PRODUCT_GRAIN
-/* ==== end sparse/product.c */
 
 /* ==== begin sparse/krylov.c ===================================================================================== */
 /* sparse/krylov: conjugate gradients with block Jacobi, and the largest eigenvalue of W A. */
@@ -8310,7 +8237,6 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
     }
     return (csim_real)sigma;
 }
-/* ==== end sparse/krylov.c */
 
 /* ==== begin sparse/dense.c ====================================================================================== */
 /* sparse/dense: Cholesky and LU of small dense matrices, in double. */
@@ -8485,7 +8411,6 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
 }
 
 #undef CSIMI_WRITTEN_OUT
-/* ==== end sparse/dense.c */
 
 /* ==== begin sparse/cholesky.c =================================================================================== */
 /* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; for the reference build and for
@@ -8833,7 +8758,6 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
 #endif
 
 #endif
-/* ==== end sparse/cholesky.c */
 
 /* ==== begin sparse/tridiagonal.c ================================================================================ */
 #if !defined(CONDSIM_NO_COND)
@@ -8986,7 +8910,6 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 }
 #endif
 #endif
-/* ==== end sparse/tridiagonal.c */
 
 /* ==== begin sparse/aggregate.c ================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH)
@@ -9100,7 +9023,6 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 
 #undef CSIMI_FAR
 #endif
-/* ==== end sparse/aggregate.c */
 
 /* ==== begin model/point.c ======================================================================================= */
 #if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
@@ -9137,7 +9059,6 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
         }
 }
 #endif
-/* ==== end model/point.c */
 
 /* ==== begin model/rigid.c ======================================================================================= */
 /* model/rigid: rigid bodies and the gyroscopic change of their spin before a step. */
@@ -9340,7 +9261,6 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
         }
     }
 }
-/* ==== end model/rigid.c */
 
 /* ==== begin model/material.c ==================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH)
@@ -9498,7 +9418,6 @@ CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csi
     return energy + lambda / 2 * trace * trace;
 }
 #endif
-/* ==== end model/material.c */
 
 /* ==== begin model/tet.c ========================================================================================= */
 #if !defined(CONDSIM_NO_SOFT)
@@ -9868,7 +9787,6 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
     return count;
 }
 #endif
-/* ==== end model/tet.c */
 CSIMI_COLD
 /* ==== begin model/place.c ======================================================================================= */
 /* model/place: material points of everything that moves; the one file that knows their kinds apart. */
@@ -10316,7 +10234,6 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {
     if (p->kind == CSIMI_PLACE_LINK && p->item >= first_link + link_count) p->item -= link_count;
 }
-/* ==== end model/place.c */
 
 /* ==== begin model/modal.c ======================================================================================= */
 #if !defined(CONDSIM_NO_REDUCED)
@@ -10968,7 +10885,6 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
     return tree->block_count;
 }
 #endif
-/* ==== end model/modal.c */
 CSIMI_WARM
 /* ==== begin model/membrane.c ==================================================================================== */
 #if !defined(CONDSIM_NO_CLOTH)
@@ -11343,7 +11259,6 @@ CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
     for (a = 0; a < 3; a++) s->membrane_fold[9 * (size_t)t + 6 + (size_t)a] += view.angle[a];
 }
 #endif
-/* ==== end model/membrane.c */
 
 /* ==== begin model/spring.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SPRINGS)
@@ -11500,7 +11415,6 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
     }
 }
 #endif
-/* ==== end model/spring.c */
 
 /* ==== begin model/rod.c ========================================================================================= */
 #if !defined(CONDSIM_NO_CABLE)
@@ -11827,7 +11741,6 @@ CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy) {
     }
 }
 #endif
-/* ==== end model/rod.c */
 
 /* ==== begin model/kinematics.c ================================================================================== */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -11988,7 +11901,6 @@ CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *
     return count;
 }
 #endif
-/* ==== end model/kinematics.c */
 
 /* ==== begin model/articulation.c ================================================================================ */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -12642,7 +12554,6 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
 
 /* ---- points on links */
 #endif
-/* ==== end model/articulation.c */
 
 /* ==== begin model/turning.c ===================================================================================== */
 #if !defined(CONDSIM_NO_TREE)
@@ -12787,7 +12698,6 @@ CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, c
     }
 }
 #endif
-/* ==== end model/turning.c */
 
 /* ==== begin model/kinds.c ======================================================================================= */
 /* model/kinds: the kinds of models in the order in which a step runs through them. */
@@ -12836,7 +12746,6 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
     };
     return table;
 }
-/* ==== end model/kinds.c */
 
 /* ==== begin collide/shape.c ===================================================================================== */
 /* collide/shape: making shapes, checking them, their mass and their bounds. */
@@ -13263,7 +13172,6 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
 
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
-/* ==== end collide/shape.c */
 
 /* ==== begin collide/polytope.c ================================================================================== */
 /* collide/polytope: contact points of boxes and hulls. Separating axes over faces and edge pairs decide the normal; the
@@ -13931,7 +13839,6 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pos
     return count;
 }
 #endif
-/* ==== end collide/polytope.c */
 
 /* ==== begin collide/manifold.c ================================================================================== */
 /* collide/manifold: csim_collide: who meets whom, and the contact points of round shapes. The distance of a point to a
@@ -14615,7 +14522,6 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
 
 #undef CSIMI_FLAT
 #undef CSIMI_LIES
-/* ==== end collide/manifold.c */
 
 /* ==== begin collide/broad.c ===================================================================================== */
 /* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
@@ -14848,7 +14754,6 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     return found;
 }
 #endif
-/* ==== end collide/broad.c */
 
 /* ==== begin collide/surface.c =================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
@@ -15507,7 +15412,6 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 #undef CSIMI_RAY_ROOM
 #undef CSIMI_SURFACE_DEPTH
 #endif
-/* ==== end collide/surface.c */
 
 /* ==== begin collide/field.c ===================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -16132,7 +16036,6 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
 #endif
-/* ==== end collide/field.c */
 
 /* ==== begin collide/distance.c ================================================================================== */
 /* collide/distance: signed distance of a point to a shape. Everything happens in the frame of the shape. */
@@ -16312,7 +16215,6 @@ CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, 
         most = csimi_max(most, csim_shape_distance(&g, hull, csim_pose_identity(), points[i], NULL, NULL));
     return most;
 }
-/* ==== end collide/distance.c */
 
 /* ==== begin collide/triangles.c ================================================================================= */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -16588,7 +16490,6 @@ CSIMI_FN csimi_under csimi_triangles_under(const csim_field *f, csim_vec3 lower,
     return CSIMI_UNDER_PLANE;
 }
 #endif
-/* ==== end collide/triangles.c */
 
 /* ==== begin collide/facet.c ===================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -16790,7 +16691,6 @@ CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_rea
     return count > 0 || depth <= within ? count : csimi_feet_in(&t, x, within, depth, depth, foot, most);
 }
 #endif
-/* ==== end collide/facet.c */
 
 /* ==== begin collide/sample.c ==================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
@@ -16946,7 +16846,6 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
 
 #undef CSIMI_EDGE_SAMPLES
 #endif
-/* ==== end collide/sample.c */
 
 /* ==== begin collide/bounds_tree.c =============================================================================== */
 #if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
@@ -17500,7 +17399,6 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
 #endif
-/* ==== end collide/bounds_tree.c */
 
 /* ==== begin collide/rayfour.c =================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
@@ -17618,7 +17516,6 @@ CSIMI_FN int csimi_surface_ray_met(csimi_surface_ray *r, csim_vec3 origin, csim_
     }
 }
 #endif
-/* ==== end collide/rayfour.c */
 
 /* ==== begin collide/ray.c ======================================================================================= */
 /* collide/ray: where the way of a point enters a shape. Everything happens in the frame of the shape; x is the origin,
@@ -17950,7 +17847,6 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     if (found & CSIMI_RAY_ENTERS) hit->normal = csim_rotate(p.rotation, hit->normal);
     return found;
 }
-/* ==== end collide/ray.c */
 
 /* ==== begin collide/raymesh.c =================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -18215,7 +18111,6 @@ CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way
 #undef CSIMI_POLY
 #undef CSIMI_HALVINGS
 #endif
-/* ==== end collide/raymesh.c */
 
 /* ==== begin collide/convex.c ==================================================================================== */
 /* collide/convex: distances between convex shapes (Gilbert, Johnson and Keerthi 1988) and the way until they touch. A
@@ -18748,7 +18643,6 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
 #undef CSIMI_GJK_STEPS
 #undef CSIMI_GJK_IDLE
 #undef CSIMI_CAST_STEPS
-/* ==== end collide/convex.c */
 
 /* ==== begin collide/level.c ===================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -18891,7 +18785,6 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
 #undef CSIMI_TOUCHES_FEW
 #undef CSIMI_TOUCHES_MANY
 #endif
-/* ==== end collide/level.c */
 
 /* ==== begin collide/collide.c =================================================================================== */
 /* collide/collide: csim_collide: what a level is where a shape is, and who meets whom. */
@@ -18961,7 +18854,6 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
     return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
                             touches, capacity);
 }
-/* ==== end collide/collide.c */
 CSIMI_COLD
 /* ==== begin collide/hull.c ====================================================================================== */
 #if !defined(CONDSIM_NO_HULLS) || !defined(CONDSIM_NO_FIELDS)
@@ -19573,7 +19465,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
 #undef CSIMI_WELD
 #undef CSIMI_NONE
 #endif
-/* ==== end collide/hull.c */
 
 /* ==== begin collide/meshfield.c ================================================================================= */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -20057,7 +19948,6 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
 #undef CSIMI_UNSURE
 #undef CSIMI_LEAF_TRIANGLES
 #endif
-/* ==== end collide/meshfield.c */
 
 /* ==== begin collide/trianglefield.c ============================================================================= */
 #if !defined(CONDSIM_NO_FIELDS)
@@ -20342,7 +20232,6 @@ CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def
     return CSIM_OK;
 }
 #endif
-/* ==== end collide/trianglefield.c */
 
 /* ==== begin contact/problem.c =================================================================================== */
 /* contact/problem: is this a problem at all? */
@@ -20693,7 +20582,6 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
     place.error = error;
     return csimi_check_law(&place, contact, m);
 }
-/* ==== end contact/problem.c */
 CSIMI_WARM
 /* ==== begin contact/law.c ======================================================================================= */
 /* contact/law: the closed-form projections, one function per law. */
@@ -20846,7 +20734,6 @@ CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real g
     else
         csim_project(contact, gamma, lambda, lambda);
 }
-/* ==== end contact/law.c */
 
 /* ==== begin contact/islands.c =================================================================================== */
 /* contact/islands: which blocks can feel each other within one step. */
@@ -20909,7 +20796,6 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
     }
     return count;
 }
-/* ==== end contact/islands.c */
 
 /* ==== begin contact/nodalize.c ================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -21285,7 +21171,6 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
     return CSIM_OK;
 }
 #endif
-/* ==== end contact/nodalize.c */
 
 /* ==== begin contact/certificate.c =============================================================================== */
 /* contact/certificate: measures a pair (v, lambda) by the definitions of certificate.h, in double, with projections
@@ -21872,7 +21757,6 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
-/* ==== end contact/certificate.c */
 CSIMI_COLD
 /* ==== begin solve/traits.c ====================================================================================== */
 /* solve/traits: what is known of each solver before it runs, and the parameters. */
@@ -22008,7 +21892,6 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;
 }
-/* ==== end solve/traits.c */
 CSIMI_WARM
 /* ==== begin solve/anderson.c ==================================================================================== */
 #if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
@@ -22203,7 +22086,6 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
 
 #undef CSIMI_ANDERSON_TIKHONOV
 #endif
-/* ==== end solve/anderson.c */
 
 /* ==== begin solve/single.c ====================================================================================== */
 /* solve/single: one contact alone, u = W lambda + c with its law; exact in closed form or by a safeguarded search.
@@ -22801,7 +22683,6 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     csim_project_ellipse(mu * lambda[0], mu * lambda[0], lambda + 1, lambda + 1); /* what rounding put outside */
     return CSIM_OK;
 }
-/* ==== end solve/single.c */
 
 /* ==== begin solve/weights.c ===================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -22910,7 +22791,6 @@ CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_re
     return (csim_real)top;
 }
 #endif
-/* ==== end solve/weights.c */
 
 /* ==== begin solve/coarse.c ====================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -23627,7 +23507,6 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
     csimi_coarse_prolong_virtual(c, nodal, problem->terms, problem->A.n);
 }
 #endif
-/* ==== end solve/coarse.c */
 
 /* ==== begin solve/chain.c ======================================================================================= */
 #if !defined(CONDSIM_NO_COND)
@@ -24044,7 +23923,6 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
 }
 #endif
 #endif
-/* ==== end solve/chain.c */
 
 /* ==== begin solve/virtual.c ===================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24125,7 +24003,6 @@ CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
    diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
    are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */
 #endif
-/* ==== end solve/virtual.c */
 
 /* ==== begin solve/fixedpoint.c ================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24293,7 +24170,6 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
     return sigma;
 }
 #endif
-/* ==== end solve/fixedpoint.c */
 
 /* ==== begin solve/best.c ======================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24340,7 +24216,6 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring.pairs);
 }
 #endif
-/* ==== end solve/best.c */
 
 /* ==== begin solve/centre.c ====================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24500,7 +24375,6 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
 
 #undef CSIMI_COND_THREAD
 #endif
-/* ==== end solve/centre.c */
 
 /* ==== begin solve/accelerate.c ================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24590,7 +24464,6 @@ CSIMI_FN void csimi_cond_take(csimi_cond *c) {
     csimi_anderson_clear(&c->ring.pairs);
 }
 #endif
-/* ==== end solve/accelerate.c */
 
 /* ==== begin solve/correct.c ===================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24685,7 +24558,6 @@ CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
     return steps > (double)most ? most : (int)(steps > least ? steps : least);
 }
 #endif
-/* ==== end solve/correct.c */
 
 /* ==== begin solve/policy.c ====================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -24878,7 +24750,6 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
 #undef CSIMI_NEWS
 #undef CSIMI_LEAVE
 #endif
-/* ==== end solve/policy.c */
 
 /* ==== begin solve/cond.c ======================================================================================== */
 #if !defined(CONDSIM_NO_COND)
@@ -25273,7 +25144,6 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 #undef CSIMI_COND_HARDEN
 #undef CSIMI_COND_STIFF
 #endif
-/* ==== end solve/cond.c */
 
 /* ==== begin solve/envelope.c ==================================================================================== */
 #if !defined(CONDSIM_NO_SWEEP)
@@ -25382,7 +25252,6 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
     }
 }
 #endif
-/* ==== end solve/envelope.c */
 
 /* ==== begin solve/degree.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SWEEP)
@@ -25818,7 +25687,6 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
 
 #undef CSIMI_TWO
 #endif
-/* ==== end solve/degree.c */
 
 /* ==== begin solve/bodies.c ====================================================================================== */
 /* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
@@ -26268,7 +26136,6 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
             }
     }
 }
-/* ==== end solve/bodies.c */
 
 /* ==== begin solve/coupled.c ===================================================================================== */
 #if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_BOUNDED)
@@ -26403,7 +26270,6 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
     return count;
 }
 #endif
-/* ==== end solve/coupled.c */
 
 /* ==== begin solve/basis.c ======================================================================================= */
 /* solve/basis: the factor of A = E' E that rows of contacts are read on, J E^-1: bodies.c where A is nothing but small
@@ -26467,7 +26333,6 @@ CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *p
 }
 
 #undef CSIMI_BASIS
-/* ==== end solve/basis.c */
 
 /* ==== begin solve/lumped.c ====================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
@@ -26674,7 +26539,6 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
     }
 }
 #endif
-/* ==== end solve/lumped.c */
 
 /* ==== begin solve/stages.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
@@ -26867,7 +26731,6 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
 
 #undef CSIMI_STAGES_INNER
 #endif
-/* ==== end solve/stages.c */
 
 /* ==== begin solve/burst.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SWEEP)
@@ -27566,7 +27429,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
 #endif
-/* ==== end solve/burst.c */
 
 /* ==== begin solve/sweep.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SWEEP)
@@ -28012,7 +27874,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
 #endif
-/* ==== end solve/sweep.c */
 
 /* ==== begin solve/delassus.c ==================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -28355,7 +28216,6 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
 
 #undef CSIMI_DELASSUS_GRAIN
 #endif
-/* ==== end solve/delassus.c */
 
 /* ==== begin solve/linear.c ====================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -28525,7 +28385,6 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
 
 #undef CSIMI_LINEAR_ENOUGH
 #endif
-/* ==== end solve/linear.c */
 
 /* ==== begin solve/nonsmooth.c =================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -28915,7 +28774,6 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
 #undef CSIMI_NONSMOOTH_PROXIMAL
 #undef CSIMI_NONSMOOTH_OFF
 #endif
-/* ==== end solve/nonsmooth.c */
 
 /* ==== begin solve/cascade.c ===================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -29125,7 +28983,6 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_BURST
 #endif
-/* ==== end solve/cascade.c */
 
 /* ==== begin solve/watch.c ======================================================================================= */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -29175,7 +29032,6 @@ CSIMI_FN bool csimi_watch_close(csimi_watch *w) {
     return w->best_measure < (double)CSIMI_HUGE;
 }
 #endif
-/* ==== end solve/watch.c */
 
 /* ==== begin solve/pgs.c ========================================================================================= */
 #if !defined(CONDSIM_NO_PGS)
@@ -29318,7 +29174,6 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
 
 #undef CSIMI_PGS_PATIENCE
 #endif
-/* ==== end solve/pgs.c */
 
 /* ==== begin solve/apgd.c ======================================================================================== */
 #if !defined(CONDSIM_NO_APGD) || !defined(CONDSIM_NO_STAGGERED)
@@ -29540,7 +29395,6 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
 #undef CSIMI_APGD_PATIENCE
 #undef CSIMI_APGD_INNER
 #endif
-/* ==== end solve/apgd.c */
 
 /* ==== begin solve/percontact.c ================================================================================== */
 #if !defined(CONDSIM_NO_PERCONTACT)
@@ -29645,7 +29499,6 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
 #undef CSIMI_PERCONTACT_LEAST
 #undef CSIMI_PERCONTACT_DECAY
 #endif
-/* ==== end solve/percontact.c */
 
 /* ==== begin solve/staggered.c =================================================================================== */
 #if !defined(CONDSIM_NO_STAGGERED)
@@ -29817,7 +29670,6 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
 #undef CSIMI_STAGGERED_INNER
 #undef CSIMI_STAGGERED_SHARE
 #endif
-/* ==== end solve/staggered.c */
 
 /* ==== begin solve/ccs.c ========================================================================================= */
 #if !defined(CONDSIM_NO_CCS)
@@ -30212,7 +30064,6 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 #undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX
 #endif
-/* ==== end solve/ccs.c */
 
 /* ==== begin solve/lemke.c ======================================================================================= */
 /* solve/lemke: Coulomb friction in a polygon as a linear complementarity problem (Stewart and Trinkle; Anitescu and
@@ -30430,7 +30281,6 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
 }
 
 #endif
-/* ==== end solve/lemke.c */
 
 /* ==== begin solve/impulse.c ===================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -30793,7 +30643,6 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     return CSIM_OK;
 }
 #endif
-/* ==== end solve/impulse.c */
 CSIMI_COLD
 /* ==== begin solve/size.c ======================================================================================== */
 /* solve/size: the sizes of a problem, for the memory of those who solve it. */
@@ -30826,7 +30675,6 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
-/* ==== end solve/size.c */
 CSIMI_WARM
 /* ==== begin solve/lift.c ======================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
@@ -31160,7 +31008,6 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     return CSIM_OK;
 }
 #endif
-/* ==== end solve/lift.c */
 
 /* ==== begin solve/auto.c ======================================================================================== */
 /* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere, and SWEEP through a factor for what
@@ -31389,7 +31236,6 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
                       "SWEEP by name, or a build without CONDSIM_NO_COND: A is no set of bodies");
 }
 #endif
-/* ==== end solve/auto.c */
 
 /* ==== begin solve/penalty.c ===================================================================================== */
 #if !defined(CONDSIM_NO_PENALTY)
@@ -31567,7 +31413,6 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
 
 #undef CSIMI_PENALTY_SAFE
 #endif
-/* ==== end solve/penalty.c */
 
 /* ==== begin solve/xpbd.c ======================================================================================== */
 #if !defined(CONDSIM_NO_XPBD)
@@ -31955,7 +31800,6 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     return CSIM_OK;
 }
 #endif
-/* ==== end solve/xpbd.c */
 
 /* ==== begin solve/bounded.c ===================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
@@ -32747,7 +32591,6 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
 #undef CSIMI_FOUR_OF
 #endif
 #endif
-/* ==== end solve/bounded.c */
 CSIMI_COLD
 /* ==== begin solve/reference.c =================================================================================== */
 /* solve/reference: sparse Cholesky of A and the Delassus matrix in full, a column a solve (CONDSIM_REFERENCE). */
@@ -32905,7 +32748,6 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
 }
 
 #endif
-/* ==== end solve/reference.c */
 
 /* ==== begin solve/restrain.c ==================================================================================== */
 #if !defined(CONDSIM_NO_RESTRAINT)
@@ -33066,7 +32908,6 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
 
 #undef CSIMI_RESTRAIN_LEAST
 #endif
-/* ==== end solve/restrain.c */
 
 /* ==== begin solve/table.c ======================================================================================= */
 /* solve/table: the solvers of the velocity level by name, and the public door to them. */
@@ -33312,7 +33153,6 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
                              error);
 }
-/* ==== end solve/table.c */
 
 /* ==== begin store/fields.c ====================================================================================== */
 /* store/fields: checks of the fields of definitions: ranges, finite numbers, turns, choices, integrators. */
@@ -33467,7 +33307,6 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
     return CSIM_OK;
 }
-/* ==== end store/fields.c */
 
 /* ==== begin store/look.c ======================================================================================== */
 #if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
@@ -33723,7 +33562,6 @@ CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_bounds_tend(&s->look.tree, false);
 }
 #endif
-/* ==== end store/look.c */
 
 /* ==== begin store/layout.c ====================================================================================== */
 /* store/layout: the one routine that decides where everything of a world lies, and what follows from it: growth, and
@@ -34069,7 +33907,6 @@ CSIMI_FN void csimi_unlist(csim_world *w, int slot) {
 }
 
 CSIMI_FN int csimi_most_items(int64_t n) { return n > INT32_MAX / 9 ? INT32_MAX / 9 : (int)n; }
-/* ==== end store/layout.c */
 
 /* ==== begin store/meets.c ======================================================================================= */
 /* store/meets: which contacts a body has, so that destroying it looks at no others. A chain for each free body names
@@ -34183,7 +34020,6 @@ CSIMI_FN void csimi_meets_anew(csimi_store *s) {
     csimi_meets_all(s, &s->slept_meets, s->slept, s->count.slept);
 #endif
 }
-/* ==== end store/meets.c */
 
 /* ==== begin store/slots.c ======================================================================================= */
 /* store/slots: ids of bodies and links, and the steps every create call takes. A create call checks everything, then
@@ -34408,7 +34244,6 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     w->pattern_stale = true;
     *id = csimi_link_id_of(w, slot);
 }
-/* ==== end store/slots.c */
 CSIMI_WARM
 /* ==== begin store/spans.c ======================================================================================= */
 /* store/spans: the unknowns of a step, one line of CSIMI_UNKNOWNS a kind of body. Models know where the blocks of their
@@ -34461,7 +34296,6 @@ CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
     while (block < span[k].first) k--;
     return span[k].owner(s, (block - span[k].first) / span[k].per);
 }
-/* ==== end store/spans.c */
 
 /* ==== begin store/pose.c ======================================================================================== */
 /* store/pose: where bodies and their shapes are, and the material points under a shape. */
@@ -34507,7 +34341,6 @@ CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec
     if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
     return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
 }
-/* ==== end store/pose.c */
 
 /* ==== begin store/joint_pose.c ================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -34639,7 +34472,6 @@ CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which) {
     return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
 }
 #endif
-/* ==== end store/joint_pose.c */
 
 /* ==== begin store/axes_pose.c =================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -34800,7 +34632,6 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) {
     return energy;
 }
 #endif
-/* ==== end store/axes_pose.c */
 CSIMI_COLD
 /* ==== begin store/bed.c ========================================================================================= */
 #if !defined(CONDSIM_NO_SLEEP)
@@ -35392,7 +35223,6 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
 #undef CSIMI_BED_OF_slept_kept
 #endif
 #endif
-/* ==== end store/bed.c */
 
 /* ==== begin store/joint_state.c ================================================================================= */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -35748,7 +35578,6 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
 }
 
 #endif
-/* ==== end store/joint_state.c */
 
 /* ==== begin store/tree_state.c ================================================================================== */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -36227,7 +36056,6 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, in
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #endif
-/* ==== end store/tree_state.c */
 
 /* ==== begin store/reduced_state.c =============================================================================== */
 #if !defined(CONDSIM_NO_REDUCED)
@@ -36295,7 +36123,6 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
     return CSIM_OK;
 }
 #endif
-/* ==== end store/reduced_state.c */
 
 /* ==== begin store/cable_state.c ================================================================================= */
 #if !defined(CONDSIM_NO_CABLE)
@@ -36454,7 +36281,130 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
     return CSIM_OK;
 }
 #endif
-/* ==== end store/cable_state.c */
+
+/* ==== begin store/lump.c ======================================================================================== */
+/* store/lump: bodies of nodes (particles, solids, cloth, cables) as one lump: what engines ask of every body, a pose,
+   a velocity, a torque, a mass, means the rigid motion of all nodes, and of the edges of cables with their turns. */
+
+CSIMI_FN void csimi_add3(csim_real *a, csim_vec3 v) { csimi_store3(a, csim_add(csimi_load3(a), v)); }
+
+CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
+    csimi_lump p;
+    int i, k;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
+        p.centre = csim_madd(p.centre, s->state.node_mass[i], csimi_load3(s->state.x + 3 * i));
+        p.mass += s->state.node_mass[i];
+    }
+    p.centre = csim_scale(1 / p.mass, p.centre); /* no body is made without mass */
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
+        const csim_vec3 r = csim_sub(csimi_load3(s->state.x + 3 * i), p.centre);
+        csim_real a[3];
+        csimi_store3(a, r);
+        for (k = 0; k < 9; k++)
+            p.inertia[k] += s->state.node_mass[i] * ((k % 4 == 0 ? csim_dot(r, r) : 0) - a[k / 3] * a[k % 3]);
+    }
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+        csim_real I[9];
+        csimi_frame_inertia_world(&s->state, i, I);
+        for (k = 0; k < 9; k++) p.inertia[k] += I[k];
+    }
+    return p;
+}
+
+/* I^-1 a; 0 for a particle, which has no turn. */
+CSIMI_FN csim_vec3 csimi_lump_turn(const csimi_lump *p, csim_vec3 a) {
+    csim_real inverse[9], in[3], out[3];
+    if (!csimi_inverse3(p->inertia, inverse)) return csim_v3(0, 0, 0);
+    csimi_store3(in, a);
+    csimi_mul3(inverse, in, out);
+    return csimi_load3(out);
+}
+
+CSIMI_FN void csimi_lump_velocity(const csimi_store *s, const csimi_body *b, bool end, csim_vec3 *linear,
+                                   csim_vec3 *angular) {
+    const csimi_lump p = csimi_lump_of(s, b);
+    csim_vec3 L = csim_v3(0, 0, 0), sum = csim_v3(0, 0, 0);
+    int i;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
+        const csim_vec3 v = csimi_load3((end ? s->state.v : s->node_rep) + 3 * i);
+        sum = csim_madd(sum, s->state.node_mass[i], v);
+        L = csim_madd(L, s->state.node_mass[i], csim_cross(csim_sub(csimi_load3(s->state.x + 3 * i), p.centre), v));
+    }
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+        csim_real I[9], turn[3] = {0, 0, 0};
+        csimi_frame_inertia_world(&s->state, i, I);
+        csimi_mul3(I, (end ? s->state.frame_velocity : s->frame_rep) + 3 * i, turn);
+        L = csim_add(L, csimi_load3(turn));
+    }
+    *linear = csim_scale(1 / p.mass, sum);
+    if (angular) *angular = csimi_lump_turn(&p, L);
+}
+
+/* Where a node is after the body, whose pose is its centre and the identity, has got another one. */
+static csim_vec3 csimi_lump_moved(const csimi_store *s, const csimi_lump *p, csim_pose pose, int node) {
+    return csim_pose_point(pose, csim_sub(csimi_load3(s->state.x + 3 * node), p->centre));
+}
+
+CSIMI_FN void csimi_lump_put(csimi_store *s, const csimi_body *b, csim_pose pose) {
+    const csimi_lump p = csimi_lump_of(s, b);
+    int i;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        csimi_store3(s->state.x + 3 * i, csimi_lump_moved(s, &p, pose, i));
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
+        csimi_store_quat(s->state.frame + 4 * i,
+                         csim_quat_normalize(csim_quat_mul(pose.rotation, csimi_load_quat(s->state.frame + 4 * i))));
+}
+
+/* Every node on its own straight way, edges by one turn: all are there after h. */
+CSIMI_FN void csimi_lump_send(csimi_store *s, const csimi_body *b, csim_pose pose, csim_vec3 turn, csim_real h) {
+    const csimi_lump p = csimi_lump_of(s, b);
+    int i;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        csimi_set_node_velocity(s, i, csim_scale(1 / h, csim_sub(csimi_lump_moved(s, &p, pose, i),
+                                                                 csimi_load3(s->state.x + 3 * i))));
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
+        csimi_set_frame_velocity(s, i, csim_scale(1 / h, turn));
+}
+
+CSIMI_FN void csimi_lump_set_velocity(csimi_store *s, const csimi_body *b, csim_vec3 linear, csim_vec3 angular) {
+    const csim_vec3 centre = csimi_lump_of(s, b).centre;
+    int i;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        csimi_set_node_velocity(
+            s, i, csim_add(linear, csim_cross(angular, csim_sub(csimi_load3(s->state.x + 3 * i), centre))));
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) csimi_set_frame_velocity(s, i, angular);
+}
+
+/* As a rigid body would be accelerated: m (a + alpha x r), and I alpha of each edge. */
+CSIMI_FN void csimi_lump_push(csimi_store *s, const csimi_body *b, csim_vec3 force, csim_vec3 torque) {
+    const csimi_lump p = csimi_lump_of(s, b);
+    const csim_vec3 alpha = csimi_lump_turn(&p, torque);
+    csim_real rate[3];
+    int i;
+    csimi_store3(rate, alpha);
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
+        const csim_vec3 r = csim_sub(csimi_load3(s->state.x + 3 * i), p.centre);
+        const csim_real m = s->state.node_mass[i];
+        csimi_add3(s->state.node_force + 3 * i, csim_madd(csim_scale(m / p.mass, force), m, csim_cross(alpha, r)));
+    }
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+        csim_real I[9];
+        csimi_frame_inertia_world(&s->state, i, I);
+        csimi_addmul3(I, rate, s->state.frame_torque + 3 * i);
+    }
+}
+
+/* Nodes and edges keep their shares; false, and nothing is changed: one would be too light or too heavy. */
+CSIMI_FN bool csimi_lump_weigh(csimi_store *s, const csimi_body *b, csim_real mass) {
+    const csim_real ratio = mass / csimi_lump_of(s, b).mass;
+    int i;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        if (!csimi_weighs((double)(ratio * s->state.node_mass[i]))) return false;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) s->state.node_mass[i] *= ratio;
+    for (i = 3 * b->first_frame; i < 3 * (b->first_frame + b->frame_count); i++) s->state.frame_inertia[i] *= ratio;
+    return true;
+}
 
 /* ==== begin store/access.c ====================================================================================== */
 /* store/access: reading and setting the state of bodies. */
@@ -36519,22 +36469,10 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
     return CSIM_OK;
 }
 
-/* Mass-weighted mean of a 3-vector over the nodes of a body. */
-static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, const csim_real *a) {
-    csim_vec3 sum = csim_v3(0, 0, 0);
-    csim_real mass = 0;
-    int i;
-    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
-        sum = csim_madd(sum, s->state.node_mass[i], csimi_load3(a + 3 * i));
-        mass += s->state.node_mass[i];
-    }
-    return csim_scale(1 / mass, sum); /* no body is made without mass */
-}
-
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_lump_of(s, b).centre;
     return CSIM_OK;
 }
 
@@ -36553,8 +36491,7 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         if (angular) *angular = turn;
         return CSIM_OK;
     }
-    *linear = csimi_node_mean(s, b, end ? s->state.v : s->node_rep);
-    if (angular) *angular = csim_v3(0, 0, 0);
+    csimi_lump_velocity(s, b, end, linear, angular);
     return CSIM_OK;
 }
 
@@ -36581,8 +36518,9 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->centre = csimi_load3(b->centre);
         for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
-        int i;
-        for (i = b->first_node; i < b->first_node + b->node_count; i++) mass->mass += s->state.node_mass[i];
+        const csimi_lump p = csimi_lump_of(s, b);
+        mass->mass = p.mass;
+        CSIMI_MEMCPY(mass->inertia.m, p.inertia, sizeof p.inertia);
     }
     return CSIM_OK;
 }
@@ -36594,12 +36532,10 @@ static bool csimi_any_vec(csim_vec3 v) { return csim_dot(v, v) > 0; }
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle, rigid or reduced body, or tree");
     csimi_wake(w, slot);
-    if (b->kind == CSIM_PARTICLE) {
-        csimi_store3(s->state.x + 3 * b->first_node, pose.position);
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    if (b->kind != CSIM_RIGID && b->tree < 0) {
+        csimi_lump_put(s, b, pose);
         csimi_look_moved(s, slot);
         csimi_wake_near(w, slot);
         return CSIM_OK;
@@ -36611,7 +36547,6 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
         csimi_wake_near(w, slot);
         return CSIM_OK;
     }
-    pose.rotation = csim_quat_normalize(pose.rotation);
     csimi_store3(s->state.com + 3 * b->rigid, csim_pose_point(pose, csimi_load3(b->centre)));
     s->state.rotation[4 * b->rigid] = pose.rotation.w;
     s->state.rotation[4 * b->rigid + 1] = pose.rotation.x;
@@ -36622,7 +36557,7 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     return CSIM_OK;
 }
 
-static void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
     if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
     csimi_store3(s->state.v + 3 * node, v);
     csimi_store3(s->node_rep + 3 * node, v);
@@ -36652,17 +36587,10 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
                               "a tree with a floating first link, a reduced body that is not anchored");
         csimi_reduced_refresh(s, b->tree);
     } else {
-        csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
-        int i;
-        for (i = b->first_node; i < b->first_node + b->node_count; i++)
-            csimi_set_node_velocity(
-                s, i, csim_add(linear, csim_cross(angular, csim_sub(csimi_load3(s->state.x + 3 * i), centre))));
-        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) csimi_set_frame_velocity(s, i, angular);
+        csimi_lump_set_velocity(s, b, linear, angular);
     }
     return CSIM_OK;
 }
-
-static void csimi_add3(csim_real *a, csim_vec3 v) { csimi_store3(a, csim_add(csimi_load3(a), v)); }
 
 CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 torque) {
     CSIMI_OPEN_BODY(w, id, "csim_body_add_force");
@@ -36676,14 +36604,10 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
         const int link = s->state.tree[b->tree].first_link;
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
-        csim_real mass = 0;
-        int i;
-        if (csim_dot(torque, torque) > 0)
+        if (b->kind == CSIM_PARTICLE && csimi_any_vec(torque))
             return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", true,
-                              (double)csim_length(torque), "0 for bodies of nodes");
-        for (i = b->first_node; i < b->first_node + b->node_count; i++) mass += s->state.node_mass[i];
-        for (i = b->first_node; i < b->first_node + b->node_count; i++)
-            csimi_add3(s->state.node_force + 3 * i, csim_scale(s->state.node_mass[i] / mass, force));
+                              (double)csim_length(torque), "0 for a particle");
+        csimi_lump_push(s, b, force, torque);
     }
     return CSIM_OK;
 }
@@ -36955,7 +36879,6 @@ CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, con
 
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
-/* ==== end store/access.c */
 
 /* ==== begin store/change.c ====================================================================================== */
 /* store/change: what of bodies and shapes is changed and listed while a world runs. */
@@ -37272,11 +37195,18 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     if (status) return status;
     s = &w->store;
     i = s->body[slot].rigid;
-    if (i < 0) return csimi_wrong_kind(w, id, fn, "a rigid body");
+    if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
     if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;
+    if (i < 0) {
+        if (!csimi_lump_weigh(s, s->body + slot, mass->mass))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
+                              "so that every node has " CSIMI_MASSES);
+        csimi_wake(w, slot);
+        return CSIM_OK;
+    }
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     CSIMI_MEMSET(&def, 0, sizeof def); /* dynamic: it must have both */
     def.mass = mass->mass;
@@ -37332,23 +37262,30 @@ static csim_vec3 csimi_turn_between(csim_quat from, csim_quat to) {
 
 CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose pose, csim_real h) {
     static const char fn[] = "csim_body_move_to";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_pose now;
-    csim_vec3 way;
+    csimi_store *s;
+    csimi_body *b;
+    csim_pose from;
+    csim_vec3 turn;
     int slot;
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
     s = &w->store;
     b = s->body + slot;
-    if (b->rigid < 0 || b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic rigid body");
+    if (b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic body");
     if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "h", h, CSIM_R(1e-7), 1, "1e-7..1 s")) != 0) return status;
-    now = csimi_body_pose(s, &s->state, slot);
+    from = csimi_body_pose(s, &s->state, slot); /* of nodes: the identity */
     pose.rotation = csim_quat_normalize(pose.rotation);
-    way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
-    return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
-                                  csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
+    turn = csimi_turn_between(from.rotation, pose.rotation);
+    if (b->rigid < 0 && b->tree < 0) {
+        csimi_wake(w, slot);
+        csimi_lump_send(s, b, pose, turn, h);
+        return CSIM_OK;
+    }
+    return csim_body_set_velocity(w, id,
+                                  csim_scale(1 / h, csim_sub(csim_pose_point(pose, csimi_load3(b->centre)),
+                                                             csim_pose_point(from, csimi_load3(b->centre)))),
+                                  csim_scale(1 / h, turn));
 }
 
 /* ---- lists */
@@ -37398,7 +37335,6 @@ CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_conta
     }
     return n;
 }
-/* ==== end store/change.c */
 
 /* ==== begin store/intact.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SNAPSHOTS)
@@ -38584,7 +38520,6 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_fits(const csimi_staged *s, const cs
 #undef CSIMI_AT
 #undef CSIMI_LINK_INT
 #endif
-/* ==== end store/intact.c */
 
 /* ==== begin store/snapshot.c ==================================================================================== */
 /* store/snapshot: save, restore and hash of everything a later step depends on. */
@@ -38971,7 +38906,6 @@ CSIM_API const char *csim_build_info(void) {
 
 #undef CSIMI_TEXT_OF
 #undef CSIMI_TEXT_OF_
-/* ==== end store/snapshot.c */
 CSIMI_WARM
 /* ==== begin step/frame.c ======================================================================================== */
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
@@ -39076,7 +39010,6 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
 }
-/* ==== end step/frame.c */
 
 /* ==== begin step/assemble.c ===================================================================================== */
 /* step/assemble: what models do in a step: the pattern of A, A and b from potentials, and positions moved on. */
@@ -39159,7 +39092,6 @@ CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, 
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
 }
-/* ==== end step/assemble.c */
 
 /* ==== begin step/warm.c ========================================================================================= */
 /* step/warm: contacts of the step before, found by id, and the scale of their impulses. */
@@ -39210,7 +39142,6 @@ CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, 
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
     return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
 }
-/* ==== end step/warm.c */
 
 /* ==== begin step/deformed.c ===================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
@@ -39283,7 +39214,6 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
     return true;
 }
 #endif
-/* ==== end step/deformed.c */
 
 /* ==== begin step/still.c ======================================================================================== */
 #if !defined(CONDSIM_NO_SLEEP)
@@ -39365,7 +39295,6 @@ CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
 }
 #endif
 #endif
-/* ==== end step/still.c */
 
 /* ==== begin step/found.c ======================================================================================== */
 /* step/found: ids and records of contacts, filters of pairs, and what all narrow phases share. */
@@ -39519,7 +39448,6 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
     if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
     return csimi_place_face(node, weight, height);
 }
-/* ==== end step/found.c */
 
 /* ==== begin step/kept.c ========================================================================================= */
 /* step/kept: rows that stay what they are. Worlds with bounded frames keep the manifold of two shapes, its arms and
@@ -39714,7 +39642,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
 #undef CSIMI_SAG_TIME
-/* ==== end step/kept.c */
 
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
@@ -39794,7 +39721,6 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
 }
-/* ==== end step/shapes.c */
 
 /* ==== begin step/touch.c ======================================================================================== */
 #if !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE)
@@ -40335,7 +40261,6 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, cons
     }
 }
 #endif
-/* ==== end step/touch.c */
 
 /* ==== begin step/points.c ======================================================================================= */
 #if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
@@ -40724,7 +40649,6 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
     if (A->kind == CSIM_BODY_CLOTH && A->edge_contact) csimi_touch_sheets(d, a, a);
 }
 #endif
-/* ==== end step/points.c */
 
 /* ==== begin step/edges.c ======================================================================================== */
 #if !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_SOFT) || \
@@ -40868,7 +40792,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
     }
 }
 #endif
-/* ==== end step/edges.c */
 
 /* ==== begin step/sense.c ======================================================================================== */
 #if !defined(CONDSIM_NO_EVENTS)
@@ -40997,7 +40920,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_obj
     f->sensed_count++;
 }
 #endif
-/* ==== end step/sense.c */
 
 /* ==== begin step/narrow.c ======================================================================================= */
 /* step/narrow: two objects whose bounds meet, and a solid with itself: who is a and b, and what of them meets. */
@@ -41081,7 +41003,6 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
         csimi_touch_sheets(d, a, b);
 }
-/* ==== end step/narrow.c */
 
 /* ==== begin step/detect.c ======================================================================================= */
 /* step/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
@@ -41319,7 +41240,6 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 #endif
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }
-/* ==== end step/detect.c */
 
 /* ==== begin step/terms.c ======================================================================================== */
 /* step/terms: what rows of all kinds are made of: terms of both sides, and phi of a gap. */
@@ -41426,7 +41346,6 @@ CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, 
     csimi_row_velocity(f, c, u);
     for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
-/* ==== end step/terms.c */
 
 /* ==== begin step/joint_sides.c ================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -41610,7 +41529,6 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
     csimi_addmul3(c->R, sum, u);
 }
 #endif
-/* ==== end step/joint_sides.c */
 
 /* ==== begin step/rolling.c ====================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -41725,7 +41643,6 @@ CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
     }
 }
 #endif
-/* ==== end step/rolling.c */
 
 /* ==== begin step/axes_rows.c ==================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -42176,7 +42093,6 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
     CSIMI_MEMSET(w->store.state.slack_rate + 12 * (ax - w->store.axes), 0, 12 * sizeof(csim_real));
 }
 #endif
-/* ==== end step/axes_rows.c */
 
 /* ==== begin step/joint_rows.c =================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -42671,7 +42587,6 @@ CSIMI_FN void csimi_joints_commit(csim_world *w, const csimi_step_frame *f) {
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #endif
-/* ==== end step/joint_rows.c */
 
 /* ==== begin step/tree_rows.c ==================================================================================== */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -42805,7 +42720,6 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
     }
 }
 #endif
-/* ==== end step/tree_rows.c */
 
 /* ==== begin step/reactions.c ==================================================================================== */
 #if !defined(CONDSIM_NO_TREE)
@@ -42985,7 +42899,6 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
     (void)step;
 }
 #endif
-/* ==== end step/reactions.c */
 
 /* ==== begin step/rows.c ========================================================================================= */
 /* step/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
@@ -43099,7 +43012,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }
-/* ==== end step/rows.c */
 
 /* ==== begin step/within.c ======================================================================================= */
 /* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
@@ -43291,7 +43203,6 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
                       outcome->result <= CSIM_RESULT_UNCHECKED);
     return CSIM_OK;
 }
-/* ==== end step/within.c */
 
 /* ==== begin step/island.c ======================================================================================= */
 /* step/island: splits the step into islands, hands each one to a solver as a problem of its own, and gathers the
@@ -43979,7 +43890,6 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 }
 
 #undef CSIMI_NEAR
-/* ==== end step/island.c */
 
 /* ==== begin step/variational.c ================================================================================== */
 /* step/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need.
@@ -44064,7 +43974,6 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
     if (pushed2 > b2) b2 = pushed2;
     return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }
-/* ==== end step/variational.c */
 
 /* ==== begin step/curl.c ========================================================================================= */
 #if !defined(CONDSIM_NO_CABLE)
@@ -44187,7 +44096,6 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
 #undef CSIMI_TURN
 #undef CSIMI_TURN_PASSES
 #endif
-/* ==== end step/curl.c */
 
 /* ==== begin step/integrate.c ==================================================================================== */
 /* step/integrate: from the velocities of a step to the state at its end. */
@@ -44229,7 +44137,6 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
     return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
                       "finite numbers; the step was undone");
 }
-/* ==== end step/integrate.c */
 
 /* ==== begin step/path.c ========================================================================================= */
 #if !defined(CONDSIM_NO_PATHS)
@@ -44973,7 +44880,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
 
 #undef CSIMI_PATH_LOOKS
 #endif
-/* ==== end step/path.c */
 
 /* ==== begin step/unseen.c ======================================================================================= */
 #if !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_STATISTICS)
@@ -45349,7 +45255,6 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
 
 #undef CSIMI_UNSEEN_SHARE
 #endif
-/* ==== end step/unseen.c */
 CSIMI_COLD
 /* ==== begin step/measure.c ====================================================================================== */
 /* step/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
@@ -45570,7 +45475,6 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
     return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
 }
 #endif
-/* ==== end step/measure.c */
 
 /* ==== begin step/shorten.c ====================================================================================== */
 #if !defined(CONDSIM_NO_RESTRAINT)
@@ -45716,7 +45620,6 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
 #endif
-/* ==== end step/shorten.c */
 
 /* ==== begin step/touching.c ===================================================================================== */
 #if !defined(CONDSIM_NO_EVENTS)
@@ -45963,7 +45866,6 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
                       "at most capacity.pairs; call csim_world_reserve");
 }
 #endif
-/* ==== end step/touching.c */
 CSIMI_WARM
 /* ==== begin step/strain.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SPRINGS)
@@ -45993,7 +45895,6 @@ CSIMI_FN void csimi_springs_commit(csim_world *w, const csimi_step_frame *f) {
     }
 }
 #endif
-/* ==== end step/strain.c */
 CSIMI_COLD
 /* ==== begin step/tell.c ========================================================================================= */
 #if !defined(CONDSIM_NO_EVENTS)
@@ -46156,7 +46057,6 @@ CSIM_API csim_events csim_world_events(const csim_world *w) {
     return e;
 }
 #endif
-/* ==== end step/tell.c */
 
 /* ==== begin step/sleep.c ======================================================================================== */
 #if !defined(CONDSIM_NO_SLEEP)
@@ -46497,7 +46397,6 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
 }
 #endif
 #endif
-/* ==== end step/sleep.c */
 CSIMI_WARM
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
@@ -47040,7 +46939,6 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 
 #undef CSIMI_JOINT_PASSES
 #undef CSIMI_SETTLE_PASSES
-/* ==== end step/step.c */
 CSIMI_COLD
 /* ==== begin world/definitions.c ================================================================================= */
 /* world/definitions: what every definition begins with. */
@@ -47159,7 +47057,6 @@ CSIM_API csim_pin_def csim_default_pin_def(void) {
     d.guard = CSIMI_GUARD;
     return d;
 }
-/* ==== end world/definitions.c */
 
 /* ==== begin world/particle.c ==================================================================================== */
 #if !defined(CONDSIM_NO_PARTICLES)
@@ -47204,7 +47101,6 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     return CSIM_OK;
 }
 #endif
-/* ==== end world/particle.c */
 
 /* ==== begin world/body.c ======================================================================================== */
 /* world/body: making rigid bodies. */
@@ -47403,7 +47299,6 @@ CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec
     def.surface.friction = friction;
     return csim_create_rigid(w, &def, id);
 }
-/* ==== end world/body.c */
 
 /* ==== begin world/soft.c ======================================================================================== */
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_REDUCED)
@@ -47719,7 +47614,6 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
     b->edge = (csim_real)(sum / (3 * b->triangle_count));
 }
 #endif
-/* ==== end world/soft.c */
 
 /* ==== begin world/reshape.c ===================================================================================== */
 /* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs.
@@ -47991,7 +47885,6 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
 }
 #endif
-/* ==== end world/reshape.c */
 
 /* ==== begin world/push.c ======================================================================================== */
 /* world/push: forces and impulses at points of every kind of body. */
@@ -48226,7 +48119,6 @@ CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, cs
     csimi_push_nodes(&w->store, &g, impulse);
     return CSIM_OK;
 }
-/* ==== end world/push.c */
 
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: springs and exclusions; the ends of links. */
@@ -48349,7 +48241,6 @@ CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_b
     csimi_finish_link(w, slot, id);
     return CSIM_OK;
 }
-/* ==== end world/link.c */
 
 /* ==== begin world/cable.c ======================================================================================= */
 #if !defined(CONDSIM_NO_CABLE)
@@ -48717,7 +48608,6 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     return CSIM_OK;
 }
 #endif
-/* ==== end world/cable.c */
 
 /* ==== begin world/joint.c ======================================================================================= */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -48981,7 +48871,6 @@ CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csi
     return csimi_create_joint(w, &d, fn, id);
 }
 #endif
-/* ==== end world/joint.c */
 
 /* ==== begin world/cloth.c ======================================================================================= */
 #if !defined(CONDSIM_NO_CLOTH)
@@ -49234,7 +49123,6 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     return CSIM_OK;
 }
 #endif
-/* ==== end world/cloth.c */
 
 /* ==== begin world/tree.c ======================================================================================== */
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
@@ -49648,7 +49536,6 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
 }
 #endif
 #endif
-/* ==== end world/tree.c */
 
 /* ==== begin world/reduced.c ===================================================================================== */
 #if !defined(CONDSIM_NO_REDUCED)
@@ -49855,7 +49742,6 @@ CSIM_API csim_status csim_create_reduced(csim_world *w, const csim_reduced_def *
     return CSIM_OK;
 }
 #endif
-/* ==== end world/reduced.c */
 
 /* ==== begin world/remove.c ====================================================================================== */
 /* world/remove: removing links and bodies. */
@@ -50051,7 +49937,6 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     w->pattern_stale = true;
     return CSIM_OK;
 }
-/* ==== end world/remove.c */
 CSIMI_WARM
 /* ==== begin world/queries.c ===================================================================================== */
 #if !defined(CONDSIM_NO_QUERIES)
@@ -50610,7 +50495,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
 
 #undef CSIMI_QUERY_GUARD
 #endif
-/* ==== end world/queries.c */
 
 /* ==== begin world/character.c =================================================================================== */
 #if !defined(CONDSIM_NO_CHARACTER)
@@ -51064,7 +50948,6 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query
 #undef CSIMI_PLANE_SAMPLES
 #undef CSIMI_MOVES
 #endif
-/* ==== end world/character.c */
 CSIMI_COLD
 /* ==== begin world/draw.c ======================================================================================== */
 #if !defined(CONDSIM_NO_DRAW)
@@ -51567,7 +51450,6 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
 
 #undef CSIMI_ROUND
 #endif
-/* ==== end world/draw.c */
 
 /* ==== begin world/record.c ====================================================================================== */
 #if !defined(CONDSIM_NO_RECORD)
@@ -51848,7 +51730,6 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
 
 #undef CSIMI_RECORD_MAGIC
 #endif
-/* ==== end world/record.c */
 
 /* ==== begin world/world.c ======================================================================================= */
 /* world/world: the checks of a definition, the three doors, settings. */
@@ -52242,7 +52123,6 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     w->def.integrator = integrator;
     return CSIM_OK;
 }
-/* ==== end world/world.c */
 
 /* ==== begin world/absent.c ====================================================================================== */
 /* world/absent: what answers for features that a build leaves out (base/config.h). Their public functions say
@@ -52990,7 +52870,6 @@ CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer,
 #endif
 #undef CSIMI_ABSENT
 #undef CSIMI_ERROR_OF
-/* ==== end world/absent.c */
 
 /* ==== begin io/text.c =========================================================================================== */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -53353,7 +53232,6 @@ CSIMI_FN bool csimi_text_real(csimi_text *t, csim_real *value) {
 
 #endif
 #endif
-/* ==== end io/text.c */
 
 /* ==== begin io/xml.c ============================================================================================ */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -53444,7 +53322,6 @@ CSIMI_FN bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, cs
 
 #endif
 #endif
-/* ==== end io/xml.c */
 
 /* ==== begin io/mesh.c =========================================================================================== */
 /* io/mesh: what is wrong with a mesh, and what may go. */
@@ -53713,7 +53590,6 @@ CSIM_API void csim_mesh_free(csim_mesh *mesh) {
     csimi_heap_free(&heap, mesh->block, mesh->block_size);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
 }
-/* ==== end io/mesh.c */
 
 /* ==== begin io/make.c =========================================================================================== */
 /* io/make: meshes without a file: boxes of tetrahedra and sheets of triangles. */
@@ -53841,7 +53717,6 @@ CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, in
         }
     return CSIM_OK;
 }
-/* ==== end io/make.c */
 
 /* ==== begin io/reader.c ========================================================================================= */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54069,7 +53944,6 @@ CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buff
 #endif
 #endif
 #endif
-/* ==== end io/reader.c */
 
 /* ==== begin io/gmsh.c =========================================================================================== */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54260,7 +54134,6 @@ CSIMI_FN bool csimi_read_gmsh(csimi_mesh_reader *r) {
 
 #endif
 #endif
-/* ==== end io/gmsh.c */
 
 /* ==== begin io/vtk.c ============================================================================================ */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54719,7 +54592,6 @@ CSIMI_FN bool csimi_read_vtu(csimi_mesh_reader *r) {
 
 #endif
 #endif
-/* ==== end io/vtk.c */
 
 /* ==== begin io/tetgen.c ========================================================================================= */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54775,7 +54647,6 @@ CSIMI_FN bool csimi_read_tetgen_elements(csimi_mesh_reader *r) {
 
 #endif
 #endif
-/* ==== end io/tetgen.c */
 
 /* ==== begin io/obj.c ============================================================================================ */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54834,7 +54705,6 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 
 #endif
 #endif
-/* ==== end io/obj.c */
 
 /* ==== begin io/load.c =========================================================================================== */
 #if !defined(CONDSIM_NO_LOADERS)
@@ -54959,7 +54829,6 @@ CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator 
 #endif
 #endif
 #endif
-/* ==== end io/load.c */
 
 /* ==== begin io/urdf.c =========================================================================================== */
 #if !defined(CONDSIM_NO_URDF)
@@ -55680,7 +55549,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 
 #endif
 #endif
-/* ==== end io/urdf.c */
 CSIMI_WARM
 #ifndef CSIMI_KEEP_MACROS /* the library's own tests keep them */
 #undef CSIMI_AMALGAMATED

@@ -274,12 +274,11 @@ static void append_part(int index) {
         const char *include = directive(line, "include");
         if (include && *include == '"')
             check_include(index, include, number);
-        else
+        else if (*line != '\n' || memcmp(out.data + out.size - 2, "\n\n", 2) != 0) /* none where an include was */
             append_bytes(&out, line, line_length(line));
     }
     if (out.data[out.size - 1] != '\n') append(&out, "\n");
     if (*p->features) append(&out, "#endif\n");
-    append(&out, "/* ==== end %s */\n", p->path);
 }
 
 static void append_kind(int kind) {

@@ -409,6 +409,93 @@ TEST(pushes_at_points_of_every_kind) {
     for (k = 0; k < 2; k++) modes_destroy(bar_modes[k], NULL);
 }
 
+/* Nodes of a body and the turns of the edges of a cable: all that a rigid motion takes along. */
+static int place_of(const csim_world *w, csim_body_id id, int kind, csim_real *x) {
+    int n = 3 * csim_body_node_count(w, id);
+    STATUS(csim_body_get_nodes(w, id, x, 3), CSIM_OK);
+    if (kind != CABLE) return n;
+    STATUS(csim_cable_get_frames(w, id, x + n, 4), CSIM_OK);
+    return n + 16;
+}
+
+/* Bodies of nodes take poses, velocities, torques and masses as rigid ones do: a pose keeps all lengths and strains and
+   is told again, a torque is the change of angular momentum, mass and inertia are those of the kinetic energy. */
+TEST(bodies_of_nodes_move_as_one_piece) {
+    int kind, i, k, c, n;
+    make_bar();
+    for (kind = 0; kind < TREE; kind++)
+        for (i = 0; i < 20; i++) {
+            const csim_real h = CSIM_R(1e-6);
+            csim_world *w = empty_world(0);
+            csim_body_id id = make_kind(w, kind);
+            csim_vec3 force = draw(2), torque = draw(2), u = draw(2), spin = draw(3), v, turn, at;
+            csim_totals t, later;
+            csim_pose pose, to, got;
+            csim_mass m, twice;
+            csim_real x[80], y[80], I[3];
+            CASE("kind %d, draw %d", kind, i);
+            if (kind == SHEET || kind == CABLE) { /* strained, that turns of parts are seen */
+                n = place_of(w, id, kind, x);
+                STATUS(csim_body_set_node(w, id, 1, csim_add(csim_v3(x[3], x[4], x[5]), draw(0.02)), draw(0)), CSIM_OK);
+            }
+            n = place_of(w, id, kind, x);
+            STATUS(csim_body_get_pose(w, id, &pose), CSIM_OK);
+            to.position = draw(3);
+            to.rotation = draw_turn(3);
+            t = csim_world_totals(w);
+            STATUS(csim_body_set_pose(w, id, to), CSIM_OK);
+            later = csim_world_totals(w);
+            NEAR(later.elastic, t.elastic, TOL(1e-9, 2e-3) * (1 + t.elastic));
+            STATUS(csim_body_get_pose(w, id, &got), CSIM_OK);
+            NEAR((double)csim_length(csim_sub(got.position, to.position)), 0, TOL(1e-14, 2e-6));
+            place_of(w, id, kind, y);
+            for (k = 0; k < n && k < 3 * csim_body_node_count(w, id); k += 3) {
+                v = csim_pose_point(to, csim_sub(csim_v3(x[k], x[k + 1], x[k + 2]), pose.position));
+                NEAR((double)csim_length(csim_sub(v, csim_v3(y[k], y[k + 1], y[k + 2]))), 0, TOL(1e-14, 2e-6));
+            }
+            /* what a velocity gave is told again */
+            STATUS(csim_body_set_velocity(w, id, u, spin), CSIM_OK);
+            STATUS(csim_body_get_velocity(w, id, &v, &turn), CSIM_OK);
+            NEAR((double)csim_length(csim_sub(v, u)), 0, TOL(1e-13, 1e-5));
+            NEAR((double)csim_length(csim_sub(turn, spin)), 0, TOL(1e-10, 1e-3));
+            STATUS(csim_body_get_end_velocity(w, id, &v, &turn), CSIM_OK);
+            NEAR((double)csim_length(csim_sub(turn, spin)), 0, TOL(1e-10, 1e-3));
+            STATUS(csim_body_get_mass(w, id, &m), CSIM_OK);
+            for (c = 0; c < 3; c++)
+                I[c] = m.inertia.m[3 * c] * spin.x + m.inertia.m[3 * c + 1] * spin.y + m.inertia.m[3 * c + 2] * spin.z;
+            t = csim_world_totals(w);
+            NEAR(t.mass, (double)m.mass, TOL(1e-13, 1e-6) * t.mass);
+            NEAR(2 * t.kinetic, (double)(m.mass * csim_dot(u, u) + csim_dot(spin, csim_v3(I[0], I[1], I[2]))),
+                 TOL(1e-12, 1e-5) * t.kinetic);
+            /* twice the mass in the same place: twice the momenta */
+            twice = m, twice.mass *= 2;
+            STATUS(csim_body_set_mass(w, id, &twice), CSIM_OK);
+            later = csim_world_totals(w);
+            for (c = 0; c < 3; c++) {
+                NEAR(later.momentum[c], 2 * t.momentum[c], TOL(1e-12, 1e-5) * (1 + t.mass));
+                NEAR(later.angular_momentum[c], 2 * t.angular_momentum[c], TOL(1e-12, 1e-5) * (1 + 10 * t.mass));
+            }
+            STATUS(csim_body_set_mass(w, id, &m), CSIM_OK);
+            twice.mass = (csim_real)TOL(1e-300, 1e-37);
+            STATUS(csim_body_set_mass(w, id, &twice), CSIM_OUT_OF_RANGE);
+            /* force and torque for one step */
+            STATUS(csim_body_set_velocity(w, id, draw(0), draw(0)), CSIM_OK);
+            STATUS(csim_body_set_pose(w, id, to), CSIM_OK);
+            csim_body_get_pose(w, id, &got);
+            at = got.position;
+            STATUS(csim_body_add_force(w, id, csim_scale(1 / h, force), csim_scale(1 / h, torque)), CSIM_OK);
+            STATUS(csim_world_step(w, h), CSIM_OK);
+            later = csim_world_totals(w);
+            v = csim_add(csim_cross(at, force), torque);
+            for (c = 0; c < 3; c++) {
+                NEAR(later.momentum[c], (double)(c == 0 ? force.x : c == 1 ? force.y : force.z), TOL(1e-6, 5e-3));
+                NEAR(later.angular_momentum[c], (double)(c == 0 ? v.x : c == 1 ? v.y : v.z), TOL(2e-5, 1e-2));
+            }
+            csim_destroy_world(w);
+        }
+    for (k = 0; k < 2; k++) modes_destroy(bar_modes[k], NULL);
+}
+
 /* A straight cable that spins about itself: its nodes stand, the turns of its edges fall by 1 / (1 + h d) in a step. */
 TEST(damping_of_a_spinning_cable) {
     const double h = 0.01, d = 3;
@@ -561,6 +648,50 @@ TEST(move_to) {
     STATUS(csim_body_move_to(w, free_body, csim_pose_identity(), CSIM_R(0.1)), CSIM_WRONG_KIND);
     STATUS(csim_body_move_to(w, id, csim_pose_identity(), 0), CSIM_OUT_OF_RANGE);
     csim_destroy_world(w);
+}
+
+/* So is one of nodes, every node of it, and a tree or reduced body that floats. */
+TEST(every_kind_is_moved_to) {
+    int kind, i, k, n;
+    make_bar();
+    for (kind = 0; kind < KINDS; kind++) {
+        csim_world *w = empty_world(10), *twin = empty_world(10);
+        csim_body_id id = make_kind(w, kind), there = make_kind(twin, kind);
+        const csim_real h = CSIM_R(1) / 60;
+        CASE("kind %d", kind);
+        STATUS(csim_body_move_to(w, id, csim_pose_identity(), h), CSIM_WRONG_KIND);
+        STATUS(csim_body_set_motion(w, id, CSIM_KINEMATIC), CSIM_OK);
+        if (kind == HELD) {
+            STATUS(csim_body_move_to(w, id, csim_pose_identity(), h), CSIM_WRONG_KIND);
+        }
+        for (i = 0; i < 20 && kind != HELD; i++) {
+            csim_real x[80], y[80];
+            csim_pose to, pose;
+            csim_quat d;
+            to.position = draw(3);
+            to.rotation = draw_turn(3);
+            STATUS(csim_body_set_pose(twin, there, to), CSIM_OK);
+            STATUS(csim_body_move_to(w, id, to, h), CSIM_OK);
+            STATUS(csim_world_step(w, h), CSIM_OK);
+            if (kind < TREE) {
+                n = place_of(w, id, kind, x);
+                place_of(twin, there, kind, y);
+                for (k = 0; k < 3 * csim_body_node_count(w, id); k++) NEAR(x[k], (double)y[k], TOL(1e-11, 1e-4));
+                for (; k < n; k += 4) { /* one turn by either of two quaternions */
+                    const csim_real same = x[k] * y[k] + x[k + 1] * y[k + 1] + x[k + 2] * y[k + 2] + x[k + 3] * y[k + 3];
+                    NEAR(fabs((double)same), 1, TOL(1e-11, 1e-4));
+                }
+                continue;
+            }
+            csim_body_get_pose(w, id, &pose);
+            NEAR((double)csim_length(csim_sub(pose.position, to.position)), 0, TOL(1e-11, 1e-4));
+            d = csim_quat_mul(pose.rotation, csim_quat_conj(to.rotation));
+            NEAR(fabs((double)d.x) + fabs((double)d.y) + fabs((double)d.z), 0, TOL(1e-11, 1e-4));
+        }
+        csim_destroy_world(w);
+        csim_destroy_world(twin);
+    }
+    for (k = 0; k < 2; k++) modes_destroy(bar_modes[k], NULL);
 }
 
 /* Filters, restitution and whether a body is there at all, changed under a ball that lies on it. */

@@ -61,22 +61,10 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
     return CSIM_OK;
 }
 
-/* Mass-weighted mean of a 3-vector over the nodes of a body. */
-static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, const csim_real *a) {
-    csim_vec3 sum = csim_v3(0, 0, 0);
-    csim_real mass = 0;
-    int i;
-    for (i = b->first_node; i < b->first_node + b->node_count; i++) {
-        sum = csim_madd(sum, s->state.node_mass[i], csimi_load3(a + 3 * i));
-        mass += s->state.node_mass[i];
-    }
-    return csim_scale(1 / mass, sum); /* no body is made without mass */
-}
-
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_lump_of(s, b).centre;
     return CSIM_OK;
 }
 
@@ -95,8 +83,7 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         if (angular) *angular = turn;
         return CSIM_OK;
     }
-    *linear = csimi_node_mean(s, b, end ? s->state.v : s->node_rep);
-    if (angular) *angular = csim_v3(0, 0, 0);
+    csimi_lump_velocity(s, b, end, linear, angular);
     return CSIM_OK;
 }
 
@@ -123,8 +110,9 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->centre = csimi_load3(b->centre);
         for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
-        int i;
-        for (i = b->first_node; i < b->first_node + b->node_count; i++) mass->mass += s->state.node_mass[i];
+        const csimi_lump p = csimi_lump_of(s, b);
+        mass->mass = p.mass;
+        CSIMI_MEMCPY(mass->inertia.m, p.inertia, sizeof p.inertia);
     }
     return CSIM_OK;
 }
@@ -136,12 +124,10 @@ static bool csimi_any_vec(csim_vec3 v) { return csim_dot(v, v) > 0; }
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle, rigid or reduced body, or tree");
     csimi_wake(w, slot);
-    if (b->kind == CSIM_PARTICLE) {
-        csimi_store3(s->state.x + 3 * b->first_node, pose.position);
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    if (b->kind != CSIM_RIGID && b->tree < 0) {
+        csimi_lump_put(s, b, pose);
         csimi_look_moved(s, slot);
         csimi_wake_near(w, slot);
         return CSIM_OK;
@@ -153,7 +139,6 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
         csimi_wake_near(w, slot);
         return CSIM_OK;
     }
-    pose.rotation = csim_quat_normalize(pose.rotation);
     csimi_store3(s->state.com + 3 * b->rigid, csim_pose_point(pose, csimi_load3(b->centre)));
     s->state.rotation[4 * b->rigid] = pose.rotation.w;
     s->state.rotation[4 * b->rigid + 1] = pose.rotation.x;
@@ -164,7 +149,7 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     return CSIM_OK;
 }
 
-static void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
     if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
     csimi_store3(s->state.v + 3 * node, v);
     csimi_store3(s->node_rep + 3 * node, v);
@@ -194,17 +179,10 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
                               "a tree with a floating first link, a reduced body that is not anchored");
         csimi_reduced_refresh(s, b->tree);
     } else {
-        csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
-        int i;
-        for (i = b->first_node; i < b->first_node + b->node_count; i++)
-            csimi_set_node_velocity(
-                s, i, csim_add(linear, csim_cross(angular, csim_sub(csimi_load3(s->state.x + 3 * i), centre))));
-        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) csimi_set_frame_velocity(s, i, angular);
+        csimi_lump_set_velocity(s, b, linear, angular);
     }
     return CSIM_OK;
 }
-
-static void csimi_add3(csim_real *a, csim_vec3 v) { csimi_store3(a, csim_add(csimi_load3(a), v)); }
 
 CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 torque) {
     CSIMI_OPEN_BODY(w, id, "csim_body_add_force");
@@ -218,14 +196,10 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
         const int link = s->state.tree[b->tree].first_link;
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
-        csim_real mass = 0;
-        int i;
-        if (csim_dot(torque, torque) > 0)
+        if (b->kind == CSIM_PARTICLE && csimi_any_vec(torque))
             return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", true,
-                              (double)csim_length(torque), "0 for bodies of nodes");
-        for (i = b->first_node; i < b->first_node + b->node_count; i++) mass += s->state.node_mass[i];
-        for (i = b->first_node; i < b->first_node + b->node_count; i++)
-            csimi_add3(s->state.node_force + 3 * i, csim_scale(s->state.node_mass[i] / mass, force));
+                              (double)csim_length(torque), "0 for a particle");
+        csimi_lump_push(s, b, force, torque);
     }
     return CSIM_OK;
 }

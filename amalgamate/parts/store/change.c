@@ -313,11 +313,18 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     if (status) return status;
     s = &w->store;
     i = s->body[slot].rigid;
-    if (i < 0) return csimi_wrong_kind(w, id, fn, "a rigid body");
+    if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
     if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;
+    if (i < 0) {
+        if (!csimi_lump_weigh(s, s->body + slot, mass->mass))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
+                              "so that every node has " CSIMI_MASSES);
+        csimi_wake(w, slot);
+        return CSIM_OK;
+    }
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     CSIMI_MEMSET(&def, 0, sizeof def); /* dynamic: it must have both */
     def.mass = mass->mass;
@@ -373,23 +380,30 @@ static csim_vec3 csimi_turn_between(csim_quat from, csim_quat to) {
 
 CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose pose, csim_real h) {
     static const char fn[] = "csim_body_move_to";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_pose now;
-    csim_vec3 way;
+    csimi_store *s;
+    csimi_body *b;
+    csim_pose from;
+    csim_vec3 turn;
     int slot;
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
     s = &w->store;
     b = s->body + slot;
-    if (b->rigid < 0 || b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic rigid body");
+    if (b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic body");
     if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "h", h, CSIM_R(1e-7), 1, "1e-7..1 s")) != 0) return status;
-    now = csimi_body_pose(s, &s->state, slot);
+    from = csimi_body_pose(s, &s->state, slot); /* of nodes: the identity */
     pose.rotation = csim_quat_normalize(pose.rotation);
-    way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
-    return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
-                                  csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
+    turn = csimi_turn_between(from.rotation, pose.rotation);
+    if (b->rigid < 0 && b->tree < 0) {
+        csimi_wake(w, slot);
+        csimi_lump_send(s, b, pose, turn, h);
+        return CSIM_OK;
+    }
+    return csim_body_set_velocity(w, id,
+                                  csim_scale(1 / h, csim_sub(csim_pose_point(pose, csimi_load3(b->centre)),
+                                                             csim_pose_point(from, csimi_load3(b->centre)))),
+                                  csim_scale(1 / h, turn));
 }
 
 /* ---- lists */

@@ -644,6 +644,23 @@ CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *inertia);
 CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, const char *fn, int *slot,
                                       csim_error *error);
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v);
+
+/* A body of nodes as one piece; its axes are those of the world, about its centre. */
+typedef struct csimi_lump {
+    csim_real mass, inertia[9];
+    csim_vec3 centre;
+} csimi_lump;
+CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b);
+CSIMI_FN void csimi_lump_velocity(const csimi_store *s, const csimi_body *b, bool end, csim_vec3 *linear,
+                                   csim_vec3 *angular);
+CSIMI_FN void csimi_lump_put(csimi_store *s, const csimi_body *b, csim_pose pose);
+/* So that it is at a pose, turned by `turn` from where it is, after h. */
+CSIMI_FN void csimi_lump_send(csimi_store *s, const csimi_body *b, csim_pose pose, csim_vec3 turn, csim_real h);
+CSIMI_FN void csimi_lump_set_velocity(csimi_store *s, const csimi_body *b, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_lump_push(csimi_store *s, const csimi_body *b, csim_vec3 force, csim_vec3 torque);
+CSIMI_FN bool csimi_lump_weigh(csimi_store *s, const csimi_body *b, csim_real mass);
+CSIMI_FN void csimi_add3(csim_real *a, csim_vec3 v);
 
 /* ---- joint_pose.c: where a joint is */
 

@@ -72,15 +72,17 @@ CSIM_API csim_status csim_body_get_damping(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
 /* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
-   velocity of the new centre is that of the point there. Others: CSIM_WRONG_KIND. */
+   velocity of the new centre is that of the point there. Bodies of nodes: the mass alone counts, of which nodes and
+   edges keep their shares. Trees (csim_tree_set_link_mass) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_mass(csim_world *world, csim_body_id id, const csim_mass *mass);
 /* A body that is not enabled stands still as a static one and is met by nothing: no contact, no sensor, no query. It
    gets its motion back with `true`, at rest. Single nodes that were static or kinematic do not: then the motion of
    the body is theirs. */
 CSIM_API csim_status csim_body_set_enabled(csim_world *world, csim_body_id id, bool enabled);
 CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id id, bool *enabled);
-/* The velocity with which a kinematic rigid body is at a pose after a step of h seconds, which it keeps: to be set
-   before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
+/* The velocity with which a kinematic body is at a pose after a step of h seconds, as csim_body_set_pose puts it there,
+   which it keeps: to be set before every step. Nodes go straight. CSIM_WRONG_KIND: a body that is not kinematic, a tree
+   whose first link does not float, an anchored reduced body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points, of every kind of body. A rigid body is pushed at the point itself, wherever that is; a tree

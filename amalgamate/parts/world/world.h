@@ -164,8 +164,9 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
-    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
-                                     this length, the larger of both, times the normal force; default 0 */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies and links resist rolling by a couple
+                                     of at most this length, the larger of both, times the normal force; default 0.
+                                     Particles, solids, cloth and cables touch by points, which slide and do not roll */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -472,12 +473,12 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_
 /* Pose of the body's axes. Trees: of the first link. Bodies of nodes (particles, solids, cloth, cables): centre of mass
    and the identity. */
 CSIM_API csim_status csim_body_get_pose(const csim_world *world, csim_body_id id, csim_pose *pose);
-/* Puts a particle (position alone), a rigid or reduced body, or a tree by its first link, elsewhere; velocities and
-   joints stay. Others: CSIM_WRONG_KIND. */
+/* Puts a body elsewhere, a tree by its first link; velocities and joints stay. Bodies of nodes: all nodes, turned about
+   the centre by the rotation; strains stay. */
 CSIM_API csim_status csim_body_set_pose(csim_world *world, csim_body_id id, csim_pose pose);
-/* Velocity of the centre of mass and angular velocity (may be null; 0 for bodies of nodes), world axes. Trees: of the
-   first link and its origin. In midpoint worlds this
-   is the representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
+/* Velocity of the centre of mass and angular velocity (may be null), world axes. Trees: of the first link and its
+   origin. Bodies of nodes: momentum over mass, angular momentum over inertia. In midpoint worlds this is the
+   representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
 CSIM_API csim_status csim_body_get_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                             csim_vec3 *angular);
 CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
@@ -486,9 +487,11 @@ CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_bo
    bodies, trees whose first link does not float and anchored reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, csim_vec3 linear, csim_vec3 angular);
 /* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Trees: through the
-   origin of the first link. Bodies of nodes: spread by mass; torque must be 0, else CSIM_WRONG_KIND. */
+   origin of the first link. Bodies of nodes: spread over them as a rigid body would be accelerated; a torque on a
+   particle: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
-/* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
+/* Mass, centre and inertia in body axes. Bodies of nodes as they lie: about their centre, world axes. Trees and reduced
+   bodies: the mass (reduced: and the centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
 /* Whether it is not asleep; static and kinematic bodies always are awake. */
 CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake);
