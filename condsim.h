@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4ca2b2a987daf9bf
+   Hash of the parts: 60c7ee813b217857
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -36288,6 +36288,12 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
 
 CSIMI_FN void csimi_add3(csim_real *a, csim_vec3 v) { csimi_store3(a, csim_add(csimi_load3(a), v)); }
 
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
+    if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
+    csimi_store3(s->state.v + 3 * node, v);
+    csimi_store3(s->node_rep + 3 * node, v);
+}
+
 CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
     csimi_lump p;
     int i, k;
@@ -36555,12 +36561,6 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     csimi_look_moved(s, slot);
     csimi_wake_near(w, slot);
     return CSIM_OK;
-}
-
-CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
-    if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
-    csimi_store3(s->state.v + 3 * node, v);
-    csimi_store3(s->node_rep + 3 * node, v);
 }
 
 CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *I) {

@@ -149,12 +149,6 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     return CSIM_OK;
 }
 
-CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
-    if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
-    csimi_store3(s->state.v + 3 * node, v);
-    csimi_store3(s->node_rep + 3 * node, v);
-}
-
 CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *I) {
     return csimi_weighs((double)mass) && csimi_weighs((double)I[0]) && csimi_weighs((double)I[4]) &&
            csimi_weighs((double)I[8]);

@@ -4,6 +4,12 @@
 
 CSIMI_FN void csimi_add3(csim_real *a, csim_vec3 v) { csimi_store3(a, csim_add(csimi_load3(a), v)); }
 
+CSIMI_FN void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
+    if (s->state.node_mode[node] == CSIMI_FIXED) v = csim_v3(0, 0, 0);
+    csimi_store3(s->state.v + 3 * node, v);
+    csimi_store3(s->node_rep + 3 * node, v);
+}
+
 CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
     csimi_lump p;
     int i, k;
