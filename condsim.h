@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 60c7ee813b217857
+   Hash of the parts: a27befd7b1cc6a6f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -46752,10 +46752,6 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    if (!csimi_solver_fits(w))
-        return csimi_fail(
-            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
-            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -46920,6 +46916,10 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (!csimi_solver_fits(w))
+        return csimi_fail(
+            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
+            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
     if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {

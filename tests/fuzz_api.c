@@ -14,7 +14,8 @@
 #include <time.h>
 
 #define MOST 48
-enum { MODELS = 3, FIELDS = 3 }; /* made once: a soft body in modes, a linear one, one held; two meshes, heights */
+enum { MODELS = 3, FIELDS = 5 }; /* made once: a soft body in modes, a linear one, one held; two meshes, heights, two
+                                    levels of triangles, of one side and of two */
 static csim_modes *model[MODELS];
 static const csim_field *field[FIELDS];
 
@@ -132,6 +133,7 @@ static csim_shape some_shape(void) {
         } /* fall through */
     default: shape = csim_box(csim_v3(number(0.02, 0.2), number(0.02, 0.2), number(0.02, 0.2))); break;
     }
+    shape.sensor = !below(8);
     if (below(2)) shape.local.position = vector(0.1);
     if (!below(3)) shape.local.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
     return shape;
@@ -301,7 +303,7 @@ static void create_cable(session *s) {
 
 static void create_tree(session *s) {
     csim_tree_link_def link[10];
-    csim_shape shape[10];
+    csim_shape shape[12]; /* two for the last */
     csim_tree_def d = csim_default_tree_def();
     csim_body_id id;
     int i;
@@ -315,7 +317,7 @@ static void create_tree(session *s) {
         link[i].position = number(-0.5, 0.5);
         link[i].rate = number(-2, 2);
         link[i].mass = below(3) ? number(0.1, 3) : 0;
-        shape[i] = below(2) ? csim_sphere(number(0.02, 0.1)) : csim_capsule(number(0.02, 0.1), number(0, 0.1));
+        shape[i] = shape[i + 2] = below(2) ? csim_sphere(number(0.02, 0.1)) : csim_capsule(number(0.02, 0.1), number(0, 0.1));
         link[i].shapes = below(5) ? shape + i : NULL;
         link[i].shape_count = below(20) ? link[i].shapes != NULL : below(3);
         link[i].damping = number(0, 1);
@@ -336,6 +338,7 @@ static void create_tree(session *s) {
     d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0.5, 2));
     d.motion = (csim_motion)(below(8) ? 0 : below(4));
     d.no_self_contact = below(2) != 0;
+    d.reactions = below(2) != 0;
     d.surface = surface();
     keep_body(s, csim_create_tree(s->w, &d, &id), id);
 }
@@ -463,7 +466,9 @@ static void check_finite(session *s) {
 
 static void step(session *s) {
     csim_status status = note(csim_world_step(s->w, below(30) ? uniform(0.001, 0.02) : number(0, 0.1)));
-    csim_step_stats t = csim_world_stats(s->w);
+    const csim_step_stats t = csim_world_stats(s->w);
+    const csim_events e = csim_world_events(s->w);
+    int i;
     if (status == CSIM_CAPACITY) {
         csim_capacity c = csim_world_used(s->w);
         note(csim_world_reserve(s->w, &c));
@@ -473,6 +478,8 @@ static void step(session *s) {
     steps++;
     if (t.result != CSIM_RESULT_CONVERGED) uncertified++;
     if (!(t.penetration >= 0)) complain("penetration is not a number", s->w);
+    for (i = 0; i < e.move_count; i++)
+        if (!csim_body_valid(s->w, e.moves[i].body)) complain("what moved is not there", s->w);
     check_finite(s);
 }
 
@@ -519,6 +526,257 @@ static void change_part(session *s, csim_body_id id) {
     }
 }
 
+static csim_mass some_mass(void) {
+    csim_mass m;
+    int k;
+    memset(&m, 0, sizeof m);
+    m.mass = number(0.01, 10);
+    m.centre = below(2) ? csim_v3(0, 0, 0) : vector(0.1);
+    for (k = 0; k < 9; k++) m.inertia.m[k] = k % 4 == 0 ? number(0.01, 1) : below(4) ? 0 : number(-0.01, 0.01);
+    return m;
+}
+
+/* The setters that every kind of body has, those of shapes, of sleep and of links. */
+static void change_more(session *s, csim_body_id id) {
+    const csim_surface_def d = surface();
+    const csim_mass m = some_mass();
+    csim_pose pose = csim_pose_identity();
+    csim_softness soft;
+    const csim_shape shape = some_shape();
+    int number_of, shape_of = below(5) - 1, link = below(12) - 1;
+    memset(&soft, 0, sizeof soft);
+    switch (below(20)) {
+    case 0: note(csim_body_set_surface(s->w, id, below(40) ? &d : NULL)); break;
+    case 1: note(csim_body_set_shape_surface(s->w, id, shape_of, below(4) ? &d : NULL)); break;
+    case 2: note(csim_body_set_restitution(s->w, id, number(0, 1))); break;
+    case 3: note(csim_body_set_filter(s->w, id, draw(), draw(), below(3))); break;
+    case 4: note(csim_body_set_shape_sensor(s->w, id, shape_of, below(2) != 0)); break;
+    case 5: note(csim_body_set_shape_user_data(s->w, id, shape_of, s)); break;
+    case 6: note(csim_body_set_user_data(s->w, id, s)); break;
+    case 7:
+    case 8: note(csim_body_set_mass(s->w, id, below(40) ? &m : NULL)); break;
+    case 9:
+    case 10: note(csim_body_set_enabled(s->w, id, below(2) != 0)); break;
+    case 11:
+        pose.position = vector(2);
+        pose.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
+        note(csim_body_move_to(s->w, id, pose, number(0.001, 0.1)));
+        break;
+    case 12: note(csim_body_set_awake(s->w, id, below(2) != 0)); break;
+    case 13: note(csim_body_set_can_sleep(s->w, id, below(2) != 0)); break;
+    case 14: note(csim_world_set_budget(s->w, below(20) ? below(3000) : -1)); break;
+    case 15: note(csim_tree_add_shape(s->w, id, link, &shape, below(2) ? &number_of : NULL)); break;
+    case 16: note(csim_tree_set_link_mass(s->w, id, link, &m)); break;
+    case 17: note(csim_tree_set_link_density(s->w, id, link, number(10, 8000))); break;
+    default:
+        if (below(2)) soft.stiffness = number(0, 1e5), soft.damping = number(0, 10);
+        if (below(2)) soft.frequency = number(0, 10), soft.ratio = number(0, 2);
+        note(csim_tree_set_limit_softness(s->w, id, link, below(40) ? &soft : NULL));
+    }
+}
+
+/* ---- what is read: into memory of just the size that is asked for, and nothing of the world changes */
+
+static csim_real *room(int count) { return (csim_real *)malloc(sizeof(csim_real) * (size_t)(count > 0 ? count : 1)); }
+
+static void read_tree(const csim_world *w, csim_body_id id) {
+    int positions = 0, rates = 0, links = 0, i;
+    csim_real *q, *v, *M, a, b;
+    csim_pose pose;
+    csim_vec3 force, torque;
+    if (note(csim_tree_sizes(w, id, &links, &positions, &rates))) return;
+    q = room(positions), v = room(rates), M = room(rates * rates);
+    note(csim_tree_get_state(w, id, q, v));
+    note(csim_tree_mass_matrix(w, id, M));
+    note(csim_tree_bias(w, id, v));
+    note(csim_tree_inverse_dynamics(w, id, v, M));
+    free(M);
+    M = room(3 * rates);
+    for (i = -1; i <= links; i++) {
+        int parent;
+        note(csim_tree_jacobian(w, id, i, vector(1), M));
+        note(csim_tree_get_effort(w, id, i, &a, below(2) ? &b : NULL));
+        note(csim_tree_get_reaction(w, id, i, &force, &torque));
+        note(csim_tree_link_pose(w, id, i, &pose));
+        note(csim_tree_link_velocity(w, id, i, vector(1), &force, &torque));
+        note(csim_tree_link_parent(w, id, i, &parent));
+    }
+    free(q), free(v), free(M);
+}
+
+static void read_nodes(const csim_world *w, csim_body_id id) {
+    const int nodes = csim_body_node_count(w, id), edges = csim_cable_edge_count(w, id);
+    csim_real *x = room(3 * nodes), *e = room(4 * edges), r;
+    const int *triangle;
+    int count, i;
+    note(csim_body_get_nodes(w, id, x, 3));
+    note(csim_body_get_node_velocities(w, id, x, 3));
+    note(csim_cable_get_radius(w, id, &r));
+    note(csim_cable_get_frames(w, id, e, 4));
+    note(csim_cable_get_spins(w, id, e, 3));
+    note(csim_cable_get_forces(w, id, e, 3));
+    note(csim_cable_get_tensions(w, id, e));
+    note(csim_cable_get_moments(w, id, x, 3));
+    if (note(csim_body_surface(w, id, &triangle, &count)) == CSIM_OK)
+        for (i = 0; i < 3 * count; i++)
+            if (triangle[i] < 0 || triangle[i] >= nodes) complain("a surface names a node that there is not", w);
+    free(x), free(e);
+}
+
+static void read_body(const csim_world *w, csim_body_id id) {
+    csim_vec3 a, b;
+    csim_mass m;
+    csim_real x, y;
+    csim_surface_def d;
+    csim_body_kind kind;
+    csim_motion motion;
+    bool yes;
+    void *data;
+    const csim_geometry *g;
+    const csim_hull_data *hull;
+    csim_link_id link[8];
+    csim_contact_info contact[8];
+    int i, of;
+    note(csim_body_get_velocity(w, id, &a, below(2) ? &b : NULL));
+    note(csim_body_get_end_velocity(w, id, &a, &b));
+    note(csim_body_get_mass(w, id, &m));
+    note(csim_body_get_kind(w, id, &kind));
+    note(csim_body_get_motion(w, id, &motion));
+    note(csim_body_get_bounded(w, id, &yes));
+    note(csim_body_get_enabled(w, id, &yes));
+    note(csim_body_is_awake(w, id, &yes));
+    note(csim_body_get_user_data(w, id, &data));
+    note(csim_body_get_surface(w, id, &d));
+    note(csim_body_get_damping(w, id, &x, &y));
+    note(csim_body_get_gravity_scale(w, id, &x));
+    for (i = -1; i <= csim_body_shape_count(w, id) && i < 6; i++) {
+        note(csim_body_shape(w, id, i, &g, &hull));
+        note(csim_body_get_shape_surface(w, id, i, &d));
+        note(csim_body_get_shape_sensor(w, id, i, &yes));
+        note(csim_body_get_shape_enabled(w, id, i, &yes));
+        note(csim_body_get_shape_user_data(w, id, i, &data));
+        note(csim_body_get_shape_link(w, id, i, &of));
+    }
+    csim_body_links(w, id, link, below(9));
+    csim_body_joints(w, id, link, below(9));
+    csim_body_contacts(w, id, contact, below(9));
+    read_nodes(w, id);
+    read_tree(w, id);
+}
+
+static void read_links(const session *s) {
+    csim_link_id link[8];
+    csim_joint_state joint;
+    csim_spring_state spring;
+    csim_world_links(s->w, link, below(9));
+    csim_world_joints(s->w, link, below(9));
+    csim_world_broken(s->w, link, below(9));
+    if (!s->links) return;
+    note(csim_joint_get(s->w, s->link[below(s->links)], &joint));
+    note(csim_spring_get(s->w, s->link[below(s->links)], &spring));
+}
+
+static void read_world(const csim_world *w) {
+    const csim_totals t = csim_world_totals(w);
+    int i, count;
+    const csim_contact_info *c = csim_world_contacts(w, &count);
+    for (i = 0; i < count; i++)
+        if (!(c[i].normal_impulse >= 0) || !csim_body_valid(w, c[i].body_a)) complain("a contact of nothing", w);
+    csim_world_sleeping_contacts(w, &count);
+    csim_world_ended(w, &count);
+    if (!(t.mass >= 0) || !(t.kinetic >= 0)) complain("masses or energies below 0", w);
+    if (!(csim_world_rms_speed(w) >= 0)) complain("a speed below 0", w);
+}
+
+/* ---- queries, the capsule of a character, drawing */
+
+static bool now_and_then(void *user, csim_body_id body, void *data, csim_query_part part, int index) {
+    (void)user, (void)data, (void)part;
+    return (body.index1 + (unsigned)index) % 3 != 0;
+}
+
+static void check_hit(const csim_world *w, const csim_query_hit *h) {
+    if (!csim_body_valid(w, h->body)) complain("a query told a body that there is not", w);
+    if (!(h->fraction >= 0 && h->fraction <= 1)) complain("a hit before or beyond the way", w);
+}
+
+static void ask(const csim_world *w) {
+    csim_query_def d = csim_default_query_def();
+    csim_query_hit hit[6];
+    csim_plane plane[CSIM_PLANES_MOST];
+    csim_mover mover;
+    csim_pose pose = csim_pose_identity();
+    const csim_shape shape = some_shape();
+    const csim_vec3 from = vector(2), way = vector(4);
+    const int most = below(7), planes = 1 + below(CSIM_PLANES_MOST);
+    int i, n = 0, first, count;
+    if (!below(4)) d.mask = draw();
+    if (!below(3)) d.accept = now_and_then;
+    d.sensors = below(2) != 0;
+    d.inside = below(2) != 0;
+    pose.position = vector(2);
+    pose.rotation = csim_quat_axis_angle(csim_v3(1, 1, 0), uniform(-3, 3));
+    first = csim_world_cast_ray(w, &d, from, way, hit);
+    if (first) check_hit(w, hit);
+    count = csim_world_cast_ray_all(w, &d, from, way, hit, most);
+    for (i = 0; i < most && i < count; i++) check_hit(w, hit + i);
+    if (csim_world_ray_meets(w, &d, from, way) != (first != 0)) complain("a ray meets and does not", w);
+    if ((count > 0) != (first != 0) && !d.inside) complain("all hits of a ray are none", w);
+    if (csim_world_cast_shape(w, &d, &shape, pose, way, hit)) check_hit(w, hit);
+    csim_world_overlap_shape(w, &d, &shape, pose, hit, most);
+    csim_world_overlap_box(w, &d, from, csim_add(from, csim_v3(number(0, 1), number(0, 1), number(0, 1))), hit, most);
+    if (csim_world_closest_point(w, &d, from, number(0, 2), hit)) check_hit(w, hit);
+    mover.a = vector(1), mover.b = csim_add(mover.a, csim_v3(0, 0, number(0, 1)));
+    mover.radius = number(0.05, 0.4);
+    n = csim_world_capsule_planes(w, &d, &mover, number(0, 0.5), plane, planes);
+    if (n > planes) complain("more planes than there is room for", w);
+    csim_slide(plane, n, number(0, 0.01), way);
+    csim_world_cast_capsule(w, &d, &mover, way, hit);
+    csim_world_move_capsule(w, &d, &mover, way, number(0, 0.01), plane, planes, &n);
+}
+
+static void draw_point(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 at) {
+    (void)kind, (void)colour, (void)at;
+    ++*(long *)user;
+}
+static void draw_line(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 from, csim_vec3 to) {
+    draw_point(user, kind, colour, csim_add(from, to));
+}
+static void draw_triangle(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 a, csim_vec3 b, csim_vec3 c) {
+    draw_point(user, kind, colour, csim_add(a, csim_add(b, c)));
+}
+
+static void draw_all(const csim_world *w) {
+    csim_draw d = csim_default_draw();
+    const int bodies = csim_world_used(w).bodies - !below(10);
+    int *islands = (int *)malloc(sizeof(int) * (size_t)(bodies > 0 ? bodies : 1));
+    long drawn = 0;
+    d.point = below(10) ? draw_point : NULL;
+    d.line = draw_line;
+    d.triangle = draw_triangle;
+    d.user = &drawn;
+    d.kinds = below(3) ? ~0u : draw();
+    if (!below(3)) d.size = number(0, 1);
+    if (!below(3)) d.around = vector(1), d.within = number(0, 2);
+    d.triangles = below(100);
+    if (below(3)) d.islands = islands, d.island_count = bodies;
+    note(csim_world_draw(w, &d));
+    free(islands);
+}
+
+/* What reads leaves the world as it was. */
+static void look(session *s) {
+    const uint64_t before = csim_world_hash(s->w);
+    switch (below(5)) {
+    case 0: read_body(s->w, any_body(s)); break;
+    case 1: read_links(s); break;
+    case 2: read_world(s->w); break;
+    case 3: ask(s->w); break;
+    default: draw_all(s->w);
+    }
+    if (csim_world_hash(s->w) != before) complain("a call that reads changed the world", s->w);
+}
+
 static csim_solver_params some_solver(void) {
     csim_solver_params p = csim_default_solver_params();
     p.max_iterations = below(4) ? 200 : 1 + below(50);
@@ -552,9 +810,10 @@ static void reopen(void) {
 static void change(session *s) {
     csim_pose pose = csim_pose_identity();
     csim_body_id id = any_body(s);
-    switch (below(25)) {
+    switch (below(40)) {
     case 13:
     case 14: change_part(s, id); break;
+    default: change_more(s, id); break;
     case 15: {
         csim_solver_params p = some_solver();
         note(csim_world_set_solver(s->w, &p));
@@ -597,8 +856,30 @@ static void change(session *s) {
     case 22: note(csim_body_add_impulse_at(s->w, id, vector(1), vector(2))); break;
     case 23: note(csim_body_set_damping(s->w, id, number(0, 5), number(0, 5))); break;
     case 24: note(csim_body_set_gravity_scale(s->w, id, number(-2, 2))); break;
-    default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
+    case 25: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
     }
+}
+
+/* Kept, gone on, taken back: the same hash, and the same steps again. */
+static void roll_back(session *s) {
+    const uint64_t before = csim_world_hash(s->w);
+    const int count = 1 + below(4);
+    uint64_t after[2] = {0, 0};
+    size_t bytes = 0;
+    void *kept;
+    int i, round;
+    note(csim_world_keep(s->w, NULL, &bytes));
+    kept = malloc(bytes);
+    note(csim_world_keep(s->w, kept, &bytes));
+    for (round = 0; round < 2; round++) {
+        bool all = true;
+        for (i = 0; i < count; i++) all = all && note(csim_world_step(s->w, CSIM_R(0.01))) == CSIM_OK;
+        after[round] = all ? csim_world_hash(s->w) : 0;
+        if (note(csim_world_take_back(s->w, kept, bytes))) break;
+        if (csim_world_hash(s->w) != before) complain("what was taken back is another world", s->w);
+    }
+    if (after[0] && after[1] && after[0] != after[1]) complain("the same steps led elsewhere", s->w);
+    free(kept);
 }
 
 static void snapshot(session *s) {
@@ -637,8 +918,36 @@ static void act(session *s) {
     case 6:
     case 7: change(s); break;
     case 8: snapshot(s); break;
+    case 9:
+        if (below(4))
+            look(s);
+        else
+            roll_back(s);
+        break;
     default: step(s); break;
     }
+}
+
+/* A step that began has put who woke among those who are awake: other bytes, the same world, now and a step later. */
+static void same_world(session *s, const unsigned char *bytes, size_t count) {
+    uint64_t hash[2];
+    size_t grown = 0;
+    unsigned char *now;
+    csim_world_save(s->w, NULL, &grown);
+    now = (unsigned char *)malloc(grown);
+    csim_world_save(s->w, now, &grown);
+    hash[0] = csim_world_hash(s->w);
+    if (grown != count) complain("a failed call changed the size of the world", s->w);
+    if (note(csim_world_restore(s->w, bytes, count)) == CSIM_OK) {
+        const bool stepped = note(csim_world_step(s->w, CSIM_R(0.003))) == CSIM_OK;
+        hash[1] = csim_world_hash(s->w);
+        if (note(csim_world_restore(s->w, bytes, count)) == CSIM_OK && csim_world_hash(s->w) != hash[0])
+            complain("a failed call changed the world", s->w);
+        if (note(csim_world_restore(s->w, now, grown)) == CSIM_OK &&
+            (note(csim_world_step(s->w, CSIM_R(0.003))) == CSIM_OK) == stepped && csim_world_hash(s->w) != hash[1])
+            complain("a failed call changed what follows", s->w);
+    }
+    free(now);
 }
 
 /* A failed call must leave the saved bytes as they were. */
@@ -654,7 +963,7 @@ static void act_checked(session *s) {
         csim_world_save(s->w, NULL, &after);
         q = (unsigned char *)malloc(after);
         csim_world_save(s->w, q, &after);
-        if (before != after || memcmp(p, q, before)) complain("a failed call changed the world", s->w);
+        if (before != after || memcmp(p, q, before)) same_world(s, p, before);
         free(q);
     }
     free(p);
@@ -678,6 +987,16 @@ static void run_session(void) {
     def.solver = some_solver();
     def.law = below(6) ? CSIM_LAW_STRICT : below(2) ? CSIM_LAW_PROXIMAL : CSIM_LAW_INVERTIBLE;
     if (!below(5)) def.on_uncertified = CSIM_REJECT_UNCERTIFIED;
+    if (!below(2) && def.integrator == CSIM_BACKWARD_EULER) {
+        def.solver.solver = below(2) ? CSIM_SOLVER_AUTO : CSIM_SOLVER_BOUNDED;
+        def.budget = below(3000);
+    }
+    def.can_sleep = below(3) != 0;
+    if (below(2)) def.sleep_time = number(0, 0.1), def.sleep_speed = number(0, 1), def.sleep_drift = number(0, 1);
+    def.follow_paths = !below(3);
+    if (!below(3)) def.contact_distance = number(0, 0.05);
+    if (!below(3)) def.stabilization = number(0, 1), def.slop = number(0, 1e-3), def.push_out_speed = number(0, 3);
+    if (!below(3)) def.touch_distance = number(0, 0.01), def.hit_speed = number(0, 1);
     if (!below(4)) {
         size_t bytes = 0;
         def.capacity.bodies = 1 + below(20);
@@ -736,13 +1055,18 @@ static void make_things(void) {
         void *block = (void *)(((uintptr_t)memory[i] + 63) / 64 * 64);
         csim_mesh_field_def m = csim_default_mesh_field_def();
         csim_height_field_def h = csim_default_height_field_def();
+        csim_triangle_field_def t = csim_default_triangle_field_def();
         m.vertices = x, m.vertex_count = 8;
         m.triangles = faces, m.triangle_count = 12 - i;
         m.resolution = 8;
+        t.vertices = x, t.vertex_count = 8;
+        t.triangles = faces, t.triangle_count = 12 - i;
+        t.two_sided = i == 4;
         h.heights = heights, h.count_x = h.count_y = 6;
         h.cell = CSIM_R(0.5);
-        if (i < 2 ? csim_create_mesh_field_in(&m, block, sizeof memory[i] - 64, &field[i], &error)
-                  : csim_create_height_field_in(&h, block, sizeof memory[i] - 64, &field[i], &error))
+        if (i < 2    ? csim_create_mesh_field_in(&m, block, sizeof memory[i] - 64, &field[i], &error)
+            : i == 2 ? csim_create_height_field_in(&h, block, sizeof memory[i] - 64, &field[i], &error)
+                     : csim_create_triangle_field_in(&t, block, sizeof memory[i] - 64, &field[i], &error))
             printf("%s\n", error.text), exit(1);
     }
 }

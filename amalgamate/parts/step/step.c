@@ -352,10 +352,6 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    if (!csimi_solver_fits(w))
-        return csimi_fail(
-            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
-            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -520,6 +516,10 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (!csimi_solver_fits(w))
+        return csimi_fail(
+            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
+            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
     if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {
