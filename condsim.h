@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a27befd7b1cc6a6f
+   Hash of the parts: 0f7c792aa5dd84ec
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2834,6 +2834,7 @@ typedef struct csim_recording {
     size_t scratch_bytes, snapshot; /* of the world after the last step; 0: none yet */
     int every, since;       /* steps between whole snapshots */
     csim_solver_params solver;
+    int budget;
     uint64_t steps;
 } csim_recording;
 
@@ -2863,7 +2864,7 @@ CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size
                                       size_t scratch_bytes);
 /* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. A world
    must have the settings of the one that was recorded: its definition, fields of its meshes and callbacks are not in
-   the log; solver settings, gravity and integrator are. It is the replay's until it is destroyed: its ids become those
+   the log; solver settings, budget, gravity and integrator are. It is the replay's until it is destroyed: its ids become those
    of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY (scratch),
    CSIM_BAD_SNAPSHOT, and what restoring fails with. */
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
@@ -6907,6 +6908,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solv
 
 /* ---- scratch of create calls */
 
+CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
+                                      const char *function);
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);    /* soft.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n);   /* cloth.c: the same */
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n);    /* tree.c: to check one */
@@ -36303,6 +36306,7 @@ CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
         p.mass += s->state.node_mass[i];
     }
     p.centre = csim_scale(1 / p.mass, p.centre); /* no body is made without mass */
+    if (b->node_count == 1) p.centre = csimi_load3(s->state.x + 3 * b->first_node); /* without any rounding: no inertia */
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const csim_vec3 r = csim_sub(csimi_load3(s->state.x + 3 * i), p.centre);
         csim_real a[3];
@@ -43912,17 +43916,23 @@ CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, 
     csimi_advance(w, step, step->h / 2, f->vk, &there);
 }
 
+static void csimi_exchange_reals(csim_real *a, csim_real *b, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        const csim_real held = a[i];
+        a[i] = b[i];
+        b[i] = held;
+    }
+}
+
+/* Of those who are up: where the others lie is behind them in the arrays of the world. */
 CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
     csimi_state *s = &w->store.state;
-    const csimi_drift d = f->drift;
-    f->drift.x = s->x;
-    f->drift.com = s->com;
-    f->drift.rotation = s->rotation;
-    f->drift.frame = s->frame;
-    s->x = d.x;
-    s->com = d.com;
-    s->rotation = d.rotation;
-    s->frame = d.frame;
+    const csimi_counts *n = &w->store.count;
+    csimi_exchange_reals(s->x, f->drift.x, 3 * n->nodes);
+    csimi_exchange_reals(s->com, f->drift.com, 3 * n->rigids);
+    csimi_exchange_reals(s->rotation, f->drift.rotation, 4 * n->rigids);
+    csimi_exchange_reals(s->frame, f->drift.frame, 4 * n->frames);
 }
 
 /* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that
@@ -46875,8 +46885,8 @@ static csim_status csimi_grow(csim_world *w) {
     const csimi_counts *have = &w->store.capacity;
     csimi_counts need = w->store.count;
     csim_status status;
-    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
-        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
+    if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
+        need.contacts = need.ended = w->high.contacts;
     if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
     need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
@@ -51456,7 +51466,7 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
 /* world/record: recordings of a world, and playing them back. */
 
 /* What a log is made of: records of whole multiples of 8 bytes. */
-enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SOLVER, CSIMI_RECORD_STEP };
+enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SETTINGS, CSIMI_RECORD_STEP };
 
 typedef struct csimi_record {
     uint32_t kind, magic;
@@ -51468,6 +51478,12 @@ typedef struct csimi_record_step {
     uint64_t hash;
     int64_t status;
 } csimi_record_step;
+
+/* What may be set while a world runs and is in no snapshot. */
+typedef struct csimi_record_settings {
+    csim_solver_params solver;
+    int budget;
+} csimi_record_settings;
 
 typedef struct csimi_record_run {
     uint64_t at, count; /* bytes of the snapshot that follow */
@@ -51557,22 +51573,29 @@ static csim_status csimi_record_world(csim_recording *r, const csim_world *w, si
     return CSIM_OK;
 }
 
-/* What calls have made of the world since the last step. */
+static csim_status csimi_record_settings_now(csim_recording *r, const csim_world *w) {
+    csimi_record_settings settings;
+    unsigned char *to;
+    if (r->steps > 0 && r->budget == w->def.budget &&
+        csimi_fnv(CSIMI_FNV_START, &w->def.solver, sizeof r->solver) ==
+            csimi_fnv(CSIMI_FNV_START, &r->solver, sizeof r->solver))
+        return CSIM_OK;
+    if ((to = csimi_record_begin(r, CSIMI_RECORD_SETTINGS, sizeof settings)) == NULL) return CSIM_CAPACITY;
+    CSIMI_MEMSET(&settings, 0, sizeof settings);
+    settings.solver = r->solver = w->def.solver;
+    settings.budget = r->budget = w->def.budget;
+    CSIMI_MEMCPY(to, &settings, sizeof settings);
+    return CSIM_OK;
+}
+
+/* What calls have made of the world since the last step: settings first, on which hangs what a snapshot holds. */
 static csim_status csimi_record_changes(csim_recording *r, const csim_world *w) {
-    const csim_solver_params *solver = &w->def.solver;
     size_t size = 0;
     csim_status status = csim_world_save(w, NULL, &size);
-    unsigned char *to;
     if (status) return status;
     if (size > r->scratch_bytes / 2) return CSIM_CAPACITY;
-    if ((status = csimi_record_world(r, w, size)) != 0) return status;
-    if (r->steps > 0 && csimi_fnv(CSIMI_FNV_START, solver, sizeof *solver) ==
-                            csimi_fnv(CSIMI_FNV_START, &r->solver, sizeof *solver))
-        return CSIM_OK;
-    if ((to = csimi_record_begin(r, CSIMI_RECORD_SOLVER, sizeof *solver)) == NULL) return CSIM_CAPACITY;
-    CSIMI_MEMCPY(to, solver, sizeof *solver);
-    r->solver = *solver;
-    return CSIM_OK;
+    if ((status = csimi_record_settings_now(r, w)) != 0) return status;
+    return csimi_record_world(r, w, size);
 }
 
 CSIM_API csim_status csim_record_step(csim_recording *r, csim_world *w, csim_real h) {
@@ -51609,12 +51632,13 @@ static bool csimi_record_at(const csim_replay *p, size_t at, csimi_record *head)
     return head->magic == CSIMI_RECORD_MAGIC && head->kind >= CSIMI_RECORD_WHOLE && head->kind <= CSIMI_RECORD_STEP &&
            head->bytes % 8 == 0 && head->bytes <= p->bytes - at - sizeof *head &&
            (head->kind != CSIMI_RECORD_STEP || head->bytes == sizeof(csimi_record_step)) &&
-           (head->kind != CSIMI_RECORD_SOLVER || head->bytes == csimi_record_round(sizeof(csim_solver_params)));
+           (head->kind != CSIMI_RECORD_SETTINGS || head->bytes == csimi_record_round(sizeof(csimi_record_settings)));
 }
 
 CSIM_API csim_status csim_replay_open(csim_replay *p, const void *log, size_t bytes, void *scratch,
                                       size_t scratch_bytes) {
     csimi_record head;
+    bool whole = false;
     size_t at;
     if (!p || !log || !scratch) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(p, 0, sizeof *p);
@@ -51624,10 +51648,12 @@ CSIM_API csim_status csim_replay_open(csim_replay *p, const void *log, size_t by
     p->scratch_bytes = scratch_bytes;
     p->step = -1; /* nowhere */
     for (at = 0; at < bytes; at += sizeof head + (size_t)head.bytes) {
-        if (!csimi_record_at(p, at, &head) || (at == 0 && head.kind != CSIMI_RECORD_WHOLE)) return CSIM_BAD_SNAPSHOT;
+        if (!csimi_record_at(p, at, &head)) return CSIM_BAD_SNAPSHOT;
+        whole = whole || head.kind == CSIMI_RECORD_WHOLE;
+        if (!whole && head.kind != CSIMI_RECORD_SETTINGS) return CSIM_BAD_SNAPSHOT;
         p->steps += head.kind == CSIMI_RECORD_STEP;
     }
-    return bytes > 0 ? CSIM_OK : CSIM_BAD_SNAPSHOT;
+    return whole ? CSIM_OK : CSIM_BAD_SNAPSHOT;
 }
 
 static csim_status csimi_replay_whole(csim_replay *p, csim_world *w, const csimi_record *head) {
@@ -51667,19 +51693,21 @@ static csim_status csimi_replay_step(csim_replay *p, csim_world *w) {
     return CSIM_OK;
 }
 
+static csim_status csimi_replay_settings(const csim_replay *p, csim_world *w, size_t at) {
+    csimi_record_settings settings;
+    CSIMI_MEMCPY(&settings, p->log + at + sizeof(csimi_record), sizeof settings);
+    return csimi_set_solver(w, &settings.solver, settings.budget, "csim_replay_seek");
+}
+
 /* One record. */
 static csim_status csimi_replay_one(csim_replay *p, csim_world *w) {
-    csim_solver_params solver;
     csimi_record head;
     csim_status status = CSIM_BAD_SNAPSHOT;
     if (!csimi_record_at(p, p->at, &head)) return status;
     switch (head.kind) {
     case CSIMI_RECORD_WHOLE: status = csimi_replay_whole(p, w, &head); break;
     case CSIMI_RECORD_CHANGE: status = csimi_replay_change(p, w, &head); break;
-    case CSIMI_RECORD_SOLVER:
-        CSIMI_MEMCPY(&solver, p->log + p->at + sizeof head, sizeof solver);
-        status = csim_world_set_solver(w, &solver);
-        break;
+    case CSIMI_RECORD_SETTINGS: status = csimi_replay_settings(p, w, p->at); break;
     case CSIMI_RECORD_STEP: status = csimi_replay_step(p, w); break;
     default: break;
     }
@@ -51687,31 +51715,27 @@ static csim_status csimi_replay_one(csim_replay *p, csim_world *w) {
     return status;
 }
 
-/* The last whole snapshot from which a step can be reached: it stands before that step's own record. */
+/* The last whole snapshot from which a step can be reached: it stands before that step's own record. The first one is
+   where a world begins. */
 static void csimi_replay_rewind(csim_replay *p, int64_t step) {
     csimi_record head;
+    bool any = false;
     size_t at = 0;
     int64_t done = 0;
-    p->at = 0;
     p->step = 0;
-    for (; at < p->bytes && csimi_record_at(p, at, &head) && done < step; at += sizeof head + (size_t)head.bytes) {
-        if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done;
+    for (; at < p->bytes && csimi_record_at(p, at, &head) && (done < step || !any); at += sizeof head + (size_t)head.bytes) {
+        if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done, any = true;
         done += head.kind == CSIMI_RECORD_STEP;
     }
 }
 
-/* Solver settings that stand before a place. */
-static csim_status csimi_replay_solver(csim_replay *p, csim_world *w) {
-    csim_solver_params solver;
+/* Settings that stand before a place. */
+static csim_status csimi_replay_settings_before(const csim_replay *p, csim_world *w) {
     csimi_record head;
-    bool any = false;
-    size_t at;
+    size_t at, last = p->bytes;
     for (at = 0; at < p->at && csimi_record_at(p, at, &head); at += sizeof head + (size_t)head.bytes)
-        if (head.kind == CSIMI_RECORD_SOLVER) {
-            CSIMI_MEMCPY(&solver, p->log + at + sizeof head, sizeof solver);
-            any = true;
-        }
-    return any ? csim_world_set_solver(w, &solver) : CSIM_OK;
+        if (head.kind == CSIMI_RECORD_SETTINGS) last = at;
+    return last < p->bytes ? csimi_replay_settings(p, w, last) : CSIM_OK;
 }
 
 CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t step) {
@@ -51721,7 +51745,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
     if (p->step < 0 || step < p->step || step == 0) {
         csimi_replay_rewind(p, step);
         p->differs = 0;
-        if ((status = csimi_replay_solver(p, w)) != 0) return status;
+        if ((status = csimi_replay_settings_before(p, w)) != 0) return status;
         if (step == 0) return csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
@@ -52075,8 +52099,8 @@ CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
 
 /* The scratch depends on the solver, and worlds with bounded frames keep more of a contact: a heap world lays itself
    out anew, a fixed block must have the room already. */
-static csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
-                                    const char *function) {
+CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
+                                      const char *function) {
     const csim_solver_params old = w->def.solver;
     const int old_budget = w->def.budget;
     csimi_counts need = w->store.capacity;

@@ -82,6 +82,8 @@ typedef struct session {
     int bodies, links;
     unsigned char *saved;
     size_t saved_bytes;
+    csim_recording recording; /* of all steps, where `log` is */
+    double *log, *scratch;
 } session;
 
 static csim_body_id any_body(const session *s) {
@@ -465,7 +467,8 @@ static void check_finite(session *s) {
 }
 
 static void step(session *s) {
-    csim_status status = note(csim_world_step(s->w, below(30) ? uniform(0.001, 0.02) : number(0, 0.1)));
+    const csim_real h = below(30) ? uniform(0.001, 0.02) : number(0, 0.1);
+    const csim_status status = note(s->log ? csim_record_step(&s->recording, s->w, h) : csim_world_step(s->w, h));
     const csim_step_stats t = csim_world_stats(s->w);
     const csim_events e = csim_world_events(s->w);
     int i;
@@ -684,8 +687,8 @@ static void read_world(const csim_world *w) {
         if (!(c[i].normal_impulse >= 0) || !csim_body_valid(w, c[i].body_a)) complain("a contact of nothing", w);
     csim_world_sleeping_contacts(w, &count);
     csim_world_ended(w, &count);
-    if (!(t.mass >= 0) || !(t.kinetic >= 0)) complain("masses or energies below 0", w);
-    if (!(csim_world_rms_speed(w) >= 0)) complain("a speed below 0", w);
+    if (t.mass < 0 || t.kinetic < 0) complain("masses or energies below 0", w); /* beyond 1e154 m/s they are none */
+    if (csim_world_rms_speed(w) < 0) complain("a speed below 0", w);
 }
 
 /* ---- queries, the capsule of a character, drawing */
@@ -969,6 +972,38 @@ static void act_checked(session *s) {
     free(p);
 }
 
+enum { LOG_ROOM = 1 << 19 }; /* doubles */
+
+static void record(session *s) {
+    s->log = (double *)malloc(sizeof(double) * LOG_ROOM);
+    s->scratch = (double *)malloc(sizeof(double) * LOG_ROOM);
+    note(csim_record_start(&s->recording, s->log, sizeof(double) * LOG_ROOM, s->scratch, sizeof(double) * LOG_ROOM,
+                           below(3) ? below(20) : 0));
+}
+
+/* Another world of the same settings goes through the log, forth and back, to the same hashes. */
+static void play_back(session *s, const csim_world_def *def) {
+    csim_world *w = NULL;
+    csim_replay replay;
+    uint64_t end;
+    if (note(csim_replay_open(&replay, s->log, s->recording.used, s->scratch, sizeof(double) * LOG_ROOM))) return;
+    if (note(csim_create_world(def, &w, NULL)) == CSIM_OK) {
+        if (note(csim_replay_seek(&replay, w, replay.steps)) == CSIM_OK) {
+            if (replay.differs) complain("a replay is another world", w);
+            end = csim_world_hash(w);
+            note(csim_replay_seek(&replay, w, replay.steps / 2));
+            if (note(csim_replay_seek(&replay, w, replay.steps)) == CSIM_OK && csim_world_hash(w) != end)
+                complain("a replay that went back is another world", w);
+        }
+        csim_destroy_world(w);
+    }
+    s->log[below((int)(s->recording.used / 8 + 1))] = uniform(-1, 1); /* damaged: refused, or another world */
+    if (note(csim_replay_open(&replay, s->log, s->recording.used, s->scratch, sizeof(double) * LOG_ROOM))) return;
+    if (note(csim_create_world(def, &w, NULL))) return;
+    note(csim_replay_seek(&replay, w, replay.steps));
+    csim_destroy_world(w);
+}
+
 static void run_session(void) {
     csim_world_def def = csim_default_world_def();
     session s;
@@ -1012,6 +1047,7 @@ static void run_session(void) {
         note(csim_create_world(&def, &s.w, &error));
     }
     if (s.w) {
+        if (!raw && !a.fail_after && !below(3)) record(&s);
         if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK)
             s.body[s.bodies++] = id;
         for (i = 0; i < acts; i++) {
@@ -1021,8 +1057,10 @@ static void run_session(void) {
                 act_checked(&s);
         }
         csim_destroy_world(s.w);
+        if (s.log) play_back(&s, &def);
     }
     if (a.live) complain("memory leaked", NULL);
+    free(s.log), free(s.scratch);
     free(s.saved);
     free(raw);
 }

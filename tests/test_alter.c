@@ -423,6 +423,21 @@ static int place_of(const csim_world *w, csim_body_id id, int kind, csim_real *x
 TEST(bodies_of_nodes_move_as_one_piece) {
     int kind, i, k, c, n;
     make_bar();
+    for (i = 0; i < 20; i++) { /* a particle has no turn, wherever it is */
+        csim_world *w = empty_world(0);
+        csim_particle_def d = csim_default_particle_def();
+        csim_body_id id;
+        csim_vec3 v, turn;
+        csim_mass m;
+        d.position = draw(1), d.velocity = draw(3), d.mass = (csim_real)check_random(0.1, 3);
+        STATUS(csim_create_particle(w, &d, &id), CSIM_OK);
+        STATUS(csim_body_get_velocity(w, id, &v, &turn), CSIM_OK);
+        STATUS(csim_body_get_mass(w, id, &m), CSIM_OK);
+        CHECK(csim_length(turn) == 0 && m.inertia.m[0] == 0 && m.inertia.m[4] == 0 && m.inertia.m[8] == 0);
+        NEAR((double)csim_length(csim_sub(v, d.velocity)), 0, TOL(1e-14, 1e-6));
+        STATUS(csim_body_add_force(w, id, draw(1), draw(1)), CSIM_WRONG_KIND);
+        csim_destroy_world(w);
+    }
     for (kind = 0; kind < TREE; kind++)
         for (i = 0; i < 20; i++) {
             const csim_real h = CSIM_R(1e-6);

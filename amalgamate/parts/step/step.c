@@ -475,8 +475,8 @@ static csim_status csimi_grow(csim_world *w) {
     const csimi_counts *have = &w->store.capacity;
     csimi_counts need = w->store.count;
     csim_status status;
-    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
-        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
+    if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
+        need.contacts = need.ended = w->high.contacts;
     if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
     need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)

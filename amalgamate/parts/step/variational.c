@@ -19,17 +19,23 @@ CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, 
     csimi_advance(w, step, step->h / 2, f->vk, &there);
 }
 
+static void csimi_exchange_reals(csim_real *a, csim_real *b, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        const csim_real held = a[i];
+        a[i] = b[i];
+        b[i] = held;
+    }
+}
+
+/* Of those who are up: where the others lie is behind them in the arrays of the world. */
 CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
     csimi_state *s = &w->store.state;
-    const csimi_drift d = f->drift;
-    f->drift.x = s->x;
-    f->drift.com = s->com;
-    f->drift.rotation = s->rotation;
-    f->drift.frame = s->frame;
-    s->x = d.x;
-    s->com = d.com;
-    s->rotation = d.rotation;
-    s->frame = d.frame;
+    const csimi_counts *n = &w->store.count;
+    csimi_exchange_reals(s->x, f->drift.x, 3 * n->nodes);
+    csimi_exchange_reals(s->com, f->drift.com, 3 * n->rigids);
+    csimi_exchange_reals(s->rotation, f->drift.rotation, 4 * n->rigids);
+    csimi_exchange_reals(s->frame, f->drift.frame, 4 * n->frames);
 }
 
 /* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that

@@ -10,6 +10,8 @@
 
 /* ---- scratch of create calls */
 
+CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
+                                      const char *function);
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);    /* soft.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n);   /* cloth.c: the same */
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n);    /* tree.c: to check one */

@@ -2,7 +2,7 @@
 #include "private.h"
 
 /* What a log is made of: records of whole multiples of 8 bytes. */
-enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SOLVER, CSIMI_RECORD_STEP };
+enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SETTINGS, CSIMI_RECORD_STEP };
 
 typedef struct csimi_record {
     uint32_t kind, magic;
@@ -14,6 +14,12 @@ typedef struct csimi_record_step {
     uint64_t hash;
     int64_t status;
 } csimi_record_step;
+
+/* What may be set while a world runs and is in no snapshot. */
+typedef struct csimi_record_settings {
+    csim_solver_params solver;
+    int budget;
+} csimi_record_settings;
 
 typedef struct csimi_record_run {
     uint64_t at, count; /* bytes of the snapshot that follow */
@@ -103,22 +109,29 @@ static csim_status csimi_record_world(csim_recording *r, const csim_world *w, si
     return CSIM_OK;
 }
 
-/* What calls have made of the world since the last step. */
+static csim_status csimi_record_settings_now(csim_recording *r, const csim_world *w) {
+    csimi_record_settings settings;
+    unsigned char *to;
+    if (r->steps > 0 && r->budget == w->def.budget &&
+        csimi_fnv(CSIMI_FNV_START, &w->def.solver, sizeof r->solver) ==
+            csimi_fnv(CSIMI_FNV_START, &r->solver, sizeof r->solver))
+        return CSIM_OK;
+    if ((to = csimi_record_begin(r, CSIMI_RECORD_SETTINGS, sizeof settings)) == NULL) return CSIM_CAPACITY;
+    CSIMI_MEMSET(&settings, 0, sizeof settings);
+    settings.solver = r->solver = w->def.solver;
+    settings.budget = r->budget = w->def.budget;
+    CSIMI_MEMCPY(to, &settings, sizeof settings);
+    return CSIM_OK;
+}
+
+/* What calls have made of the world since the last step: settings first, on which hangs what a snapshot holds. */
 static csim_status csimi_record_changes(csim_recording *r, const csim_world *w) {
-    const csim_solver_params *solver = &w->def.solver;
     size_t size = 0;
     csim_status status = csim_world_save(w, NULL, &size);
-    unsigned char *to;
     if (status) return status;
     if (size > r->scratch_bytes / 2) return CSIM_CAPACITY;
-    if ((status = csimi_record_world(r, w, size)) != 0) return status;
-    if (r->steps > 0 && csimi_fnv(CSIMI_FNV_START, solver, sizeof *solver) ==
-                            csimi_fnv(CSIMI_FNV_START, &r->solver, sizeof *solver))
-        return CSIM_OK;
-    if ((to = csimi_record_begin(r, CSIMI_RECORD_SOLVER, sizeof *solver)) == NULL) return CSIM_CAPACITY;
-    CSIMI_MEMCPY(to, solver, sizeof *solver);
-    r->solver = *solver;
-    return CSIM_OK;
+    if ((status = csimi_record_settings_now(r, w)) != 0) return status;
+    return csimi_record_world(r, w, size);
 }
 
 CSIM_API csim_status csim_record_step(csim_recording *r, csim_world *w, csim_real h) {
@@ -155,12 +168,13 @@ static bool csimi_record_at(const csim_replay *p, size_t at, csimi_record *head)
     return head->magic == CSIMI_RECORD_MAGIC && head->kind >= CSIMI_RECORD_WHOLE && head->kind <= CSIMI_RECORD_STEP &&
            head->bytes % 8 == 0 && head->bytes <= p->bytes - at - sizeof *head &&
            (head->kind != CSIMI_RECORD_STEP || head->bytes == sizeof(csimi_record_step)) &&
-           (head->kind != CSIMI_RECORD_SOLVER || head->bytes == csimi_record_round(sizeof(csim_solver_params)));
+           (head->kind != CSIMI_RECORD_SETTINGS || head->bytes == csimi_record_round(sizeof(csimi_record_settings)));
 }
 
 CSIM_API csim_status csim_replay_open(csim_replay *p, const void *log, size_t bytes, void *scratch,
                                       size_t scratch_bytes) {
     csimi_record head;
+    bool whole = false;
     size_t at;
     if (!p || !log || !scratch) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(p, 0, sizeof *p);
@@ -170,10 +184,12 @@ CSIM_API csim_status csim_replay_open(csim_replay *p, const void *log, size_t by
     p->scratch_bytes = scratch_bytes;
     p->step = -1; /* nowhere */
     for (at = 0; at < bytes; at += sizeof head + (size_t)head.bytes) {
-        if (!csimi_record_at(p, at, &head) || (at == 0 && head.kind != CSIMI_RECORD_WHOLE)) return CSIM_BAD_SNAPSHOT;
+        if (!csimi_record_at(p, at, &head)) return CSIM_BAD_SNAPSHOT;
+        whole = whole || head.kind == CSIMI_RECORD_WHOLE;
+        if (!whole && head.kind != CSIMI_RECORD_SETTINGS) return CSIM_BAD_SNAPSHOT;
         p->steps += head.kind == CSIMI_RECORD_STEP;
     }
-    return bytes > 0 ? CSIM_OK : CSIM_BAD_SNAPSHOT;
+    return whole ? CSIM_OK : CSIM_BAD_SNAPSHOT;
 }
 
 static csim_status csimi_replay_whole(csim_replay *p, csim_world *w, const csimi_record *head) {
@@ -213,19 +229,21 @@ static csim_status csimi_replay_step(csim_replay *p, csim_world *w) {
     return CSIM_OK;
 }
 
+static csim_status csimi_replay_settings(const csim_replay *p, csim_world *w, size_t at) {
+    csimi_record_settings settings;
+    CSIMI_MEMCPY(&settings, p->log + at + sizeof(csimi_record), sizeof settings);
+    return csimi_set_solver(w, &settings.solver, settings.budget, "csim_replay_seek");
+}
+
 /* One record. */
 static csim_status csimi_replay_one(csim_replay *p, csim_world *w) {
-    csim_solver_params solver;
     csimi_record head;
     csim_status status = CSIM_BAD_SNAPSHOT;
     if (!csimi_record_at(p, p->at, &head)) return status;
     switch (head.kind) {
     case CSIMI_RECORD_WHOLE: status = csimi_replay_whole(p, w, &head); break;
     case CSIMI_RECORD_CHANGE: status = csimi_replay_change(p, w, &head); break;
-    case CSIMI_RECORD_SOLVER:
-        CSIMI_MEMCPY(&solver, p->log + p->at + sizeof head, sizeof solver);
-        status = csim_world_set_solver(w, &solver);
-        break;
+    case CSIMI_RECORD_SETTINGS: status = csimi_replay_settings(p, w, p->at); break;
     case CSIMI_RECORD_STEP: status = csimi_replay_step(p, w); break;
     default: break;
     }
@@ -233,31 +251,27 @@ static csim_status csimi_replay_one(csim_replay *p, csim_world *w) {
     return status;
 }
 
-/* The last whole snapshot from which a step can be reached: it stands before that step's own record. */
+/* The last whole snapshot from which a step can be reached: it stands before that step's own record. The first one is
+   where a world begins. */
 static void csimi_replay_rewind(csim_replay *p, int64_t step) {
     csimi_record head;
+    bool any = false;
     size_t at = 0;
     int64_t done = 0;
-    p->at = 0;
     p->step = 0;
-    for (; at < p->bytes && csimi_record_at(p, at, &head) && done < step; at += sizeof head + (size_t)head.bytes) {
-        if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done;
+    for (; at < p->bytes && csimi_record_at(p, at, &head) && (done < step || !any); at += sizeof head + (size_t)head.bytes) {
+        if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done, any = true;
         done += head.kind == CSIMI_RECORD_STEP;
     }
 }
 
-/* Solver settings that stand before a place. */
-static csim_status csimi_replay_solver(csim_replay *p, csim_world *w) {
-    csim_solver_params solver;
+/* Settings that stand before a place. */
+static csim_status csimi_replay_settings_before(const csim_replay *p, csim_world *w) {
     csimi_record head;
-    bool any = false;
-    size_t at;
+    size_t at, last = p->bytes;
     for (at = 0; at < p->at && csimi_record_at(p, at, &head); at += sizeof head + (size_t)head.bytes)
-        if (head.kind == CSIMI_RECORD_SOLVER) {
-            CSIMI_MEMCPY(&solver, p->log + at + sizeof head, sizeof solver);
-            any = true;
-        }
-    return any ? csim_world_set_solver(w, &solver) : CSIM_OK;
+        if (head.kind == CSIMI_RECORD_SETTINGS) last = at;
+    return last < p->bytes ? csimi_replay_settings(p, w, last) : CSIM_OK;
 }
 
 CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t step) {
@@ -267,7 +281,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
     if (p->step < 0 || step < p->step || step == 0) {
         csimi_replay_rewind(p, step);
         p->differs = 0;
-        if ((status = csimi_replay_solver(p, w)) != 0) return status;
+        if ((status = csimi_replay_settings_before(p, w)) != 0) return status;
         if (step == 0) return csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);

@@ -342,8 +342,8 @@ CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
 
 /* The scratch depends on the solver, and worlds with bounded frames keep more of a contact: a heap world lays itself
    out anew, a fixed block must have the room already. */
-static csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
-                                    const char *function) {
+CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *params, int budget,
+                                      const char *function) {
     const csim_solver_params old = w->def.solver;
     const int old_budget = w->def.budget;
     csimi_counts need = w->store.capacity;
