@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0f7c792aa5dd84ec
+   Hash of the parts: 4d838644d6abf047
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -309,9 +309,11 @@ typedef double csim_real;
 #if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) /* there, marks would only keep functions apart */
 #define CSIMI_COLD
 #define CSIMI_WARM
-#elif defined(__clang__)
-#define CSIMI_COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
-#define CSIMI_WARM _Pragma("clang attribute pop")
+#elif defined(__clang__) /* where a build leaves all of a run out, there is nothing to mark */
+#define CSIMI_COLD                                                                                    \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpragma-clang-attribute\"") \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define CSIMI_WARM _Pragma("clang attribute pop") _Pragma("clang diagnostic pop")
 #else
 #define CSIMI_COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
 #define CSIMI_WARM _Pragma("GCC pop_options")
@@ -36306,7 +36308,7 @@ CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
         p.mass += s->state.node_mass[i];
     }
     p.centre = csim_scale(1 / p.mass, p.centre); /* no body is made without mass */
-    if (b->node_count == 1) p.centre = csimi_load3(s->state.x + 3 * b->first_node); /* without any rounding: no inertia */
+    if (b->node_count == 1) p.centre = csimi_load3(s->state.x + 3 * b->first_node); /* not rounded: no inertia */
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const csim_vec3 r = csim_sub(csimi_load3(s->state.x + 3 * i), p.centre);
         csim_real a[3];

@@ -932,6 +932,7 @@ long_list() {
     echo alike
     for build in ubsan asan; do echo tests $build double quick; done
     echo fuzz asan double 60
+    echo fuzz msan double 30
     echo options gcc c99 double alone
     echo tables
     echo fuzz asan float 20
@@ -975,7 +976,7 @@ full_list() {
     # one real type a build: that builds agree to the last bit is what the golden states show
     for build in asan msan ubsan tsan valgrind O3 openmp arm64 arm32 s390x; do echo tests $build double; done
     for build in asan clang m32; do echo tests $build float; done
-    echo fuzz msan double 10
+    echo fuzz msan float 30
     echo fuzz valgrind double 10
     for build in O2 g++ clang-O3 clang++ native; do echo golden $build double; done
     for build in O0 O3 clang++ openmp m32 arm64; do echo golden $build float; done

@@ -269,9 +269,11 @@ typedef double csim_real;
 #if !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) /* there, marks would only keep functions apart */
 #define CSIMI_COLD
 #define CSIMI_WARM
-#elif defined(__clang__)
-#define CSIMI_COLD _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
-#define CSIMI_WARM _Pragma("clang attribute pop")
+#elif defined(__clang__) /* where a build leaves all of a run out, there is nothing to mark */
+#define CSIMI_COLD                                                                                    \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpragma-clang-attribute\"") \
+    _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define CSIMI_WARM _Pragma("clang attribute pop") _Pragma("clang diagnostic pop")
 #else
 #define CSIMI_COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")")
 #define CSIMI_WARM _Pragma("GCC pop_options")

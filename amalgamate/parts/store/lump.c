@@ -19,7 +19,7 @@ CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
         p.mass += s->state.node_mass[i];
     }
     p.centre = csim_scale(1 / p.mass, p.centre); /* no body is made without mass */
-    if (b->node_count == 1) p.centre = csimi_load3(s->state.x + 3 * b->first_node); /* without any rounding: no inertia */
+    if (b->node_count == 1) p.centre = csimi_load3(s->state.x + 3 * b->first_node); /* not rounded: no inertia */
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const csim_vec3 r = csim_sub(csimi_load3(s->state.x + 3 * i), p.centre);
         csim_real a[3];
