@@ -259,7 +259,8 @@ static void csimi_replay_rewind(csim_replay *p, int64_t step) {
     size_t at = 0;
     int64_t done = 0;
     p->step = 0;
-    for (; at < p->bytes && csimi_record_at(p, at, &head) && (done < step || !any); at += sizeof head + (size_t)head.bytes) {
+    for (; at < p->bytes && csimi_record_at(p, at, &head) && (done < step || !any);
+         at += sizeof head + (size_t)head.bytes) {
         if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done, any = true;
         done += head.kind == CSIMI_RECORD_STEP;
     }
