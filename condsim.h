@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 22422202b8c8481d
+   Hash of the parts: e06a5f465b981c43
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2867,8 +2867,8 @@ CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size
 /* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. A world
    must have the settings of the one that was recorded: its definition, fields of its meshes and callbacks are not in
    the log; solver settings, budget, gravity and integrator are. It is the replay's until it is destroyed: its ids
-   become those of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY (scratch),
-   CSIM_BAD_SNAPSHOT, and what restoring fails with. */
+   become those of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY
+   (scratch), CSIM_BAD_SNAPSHOT, and what restoring fails with. */
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
 
 #endif

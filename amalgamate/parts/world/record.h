@@ -47,8 +47,8 @@ CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size
 /* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. A world
    must have the settings of the one that was recorded: its definition, fields of its meshes and callbacks are not in
    the log; solver settings, budget, gravity and integrator are. It is the replay's until it is destroyed: its ids
-   become those of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY (scratch),
-   CSIM_BAD_SNAPSHOT, and what restoring fails with. */
+   become those of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY
+   (scratch), CSIM_BAD_SNAPSHOT, and what restoring fails with. */
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
 
 #endif
