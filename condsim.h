@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e06a5f465b981c43
+   Hash of the parts: 16b950d41c82b7f1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -36325,7 +36325,7 @@ CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
 }
 
 /* I^-1 a; 0 for a particle, which has no turn. */
-CSIMI_FN csim_vec3 csimi_lump_turn(const csimi_lump *p, csim_vec3 a) {
+static csim_vec3 csimi_lump_turn(const csimi_lump *p, csim_vec3 a) {
     csim_real inverse[9], in[3], out[3];
     if (!csimi_inverse3(p->inertia, inverse)) return csim_v3(0, 0, 0);
     csimi_store3(in, a);

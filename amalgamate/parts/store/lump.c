@@ -36,7 +36,7 @@ CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b) {
 }
 
 /* I^-1 a; 0 for a particle, which has no turn. */
-CSIMI_FN csim_vec3 csimi_lump_turn(const csimi_lump *p, csim_vec3 a) {
+static csim_vec3 csimi_lump_turn(const csimi_lump *p, csim_vec3 a) {
     csim_real inverse[9], in[3], out[3];
     if (!csimi_inverse3(p->inertia, inverse)) return csim_v3(0, 0, 0);
     csimi_store3(in, a);
