@@ -709,6 +709,47 @@ TEST(every_kind_is_moved_to) {
     for (k = 0; k < 2; k++) modes_destroy(bar_modes[k], NULL);
 }
 
+/* Sent to where it is, a body of nodes has no way to go, without rounding: what sleeps on it sleeps on, and awake is
+   carried where it goes. */
+TEST(what_is_sent_to_where_it_is_wakes_nobody) {
+    static const int half[6] = {0, 1, 6, 0, 6, 5};
+    csim_real x[75];
+    int t[96];
+    const csim_shape box = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
+    csim_cloth_def cloth = csim_default_cloth_def();
+    csim_world_def d = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id sheet, on;
+    csim_pose pose;
+    csim_vec3 v;
+    bool awake = true;
+    int i;
+    for (i = 0; i < 75; i++) x[i] = i % 3 == 2 ? 0 : CSIM_R(0.07) * (csim_real)(i % 3 ? i / 15 : i / 3 % 5);
+    for (i = 0; i < 96; i++) t[i] = i / 24 * 5 + i / 6 % 4 + half[i % 6];
+    d.can_sleep = true;
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    cloth.vertices = x, cloth.vertex_count = 25;
+    cloth.triangles = t, cloth.triangle_count = 32;
+    STATUS(csim_create_cloth(w, &cloth, &sheet), CSIM_OK);
+    STATUS(csim_body_set_motion(w, sheet, CSIM_KINEMATIC), CSIM_OK);
+    on = put(w, &box, 1, csim_v3(CSIM_R(0.15), CSIM_R(0.12), CSIM_R(0.11)), CSIM_DYNAMIC);
+    for (i = 0; i < 400 && awake; i++) {
+        STATUS(csim_body_get_pose(w, sheet, &pose), CSIM_OK);
+        STATUS(csim_body_move_to(w, sheet, pose, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_is_awake(w, on, &awake), CSIM_OK);
+    }
+    CHECK(!awake);
+    STATUS(csim_body_get_velocity(w, sheet, &v, NULL), CSIM_OK);
+    CHECK(csim_length(v) == 0);
+    pose.position.z += CSIM_R(0.01);
+    STATUS(csim_body_move_to(w, sheet, pose, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_body_is_awake(w, on, &awake), CSIM_OK);
+    CHECK(awake);
+    csim_destroy_world(w);
+}
+
 /* Filters, restitution and whether a body is there at all, changed under a ball that lies on it. */
 TEST(filter_and_enabled) {
     const csim_shape ball = csim_sphere(CSIM_R(0.1)), slab = csim_box(csim_v3(1, 1, CSIM_R(0.1)));

@@ -130,6 +130,47 @@ TEST(a_full_log_is_whole) {
     csim_destroy_world(w);
 }
 
+/* What may be set beside the state, the solver and the budget, is played back too: also where it was set before a step
+   that the log had no room for, and a smaller one came. */
+TEST(settings_are_played_back) {
+    csim_world *w = empty();
+    csim_recording r;
+    csim_replay p;
+    csim_solver_params solver = csim_default_solver_params();
+    csim_body_id ground, many[20];
+    size_t room;
+    int i, k, done = 0;
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    for (i = 0; i < 3; i++) crate(w, 0.02 * i, 0.1 + 0.21 * i);
+    STATUS(csim_record_start(&r, log_memory, sizeof log_memory, scratch, sizeof scratch, 0), CSIM_OK);
+    for (i = 0; i < 40; i++) {
+        if (i == 10) STATUS(csim_world_set_budget(w, 1), CSIM_OK); /* bounded frames: other bits */
+        if (i == 20) STATUS(csim_world_set_budget(w, 0), CSIM_OK);
+        if (i == 30) {
+            solver.tolerance = CSIM_R(0.01);
+            STATUS(csim_world_set_solver(w, &solver), CSIM_OK);
+            for (k = 0; k < 20; k++) many[k] = crate(w, 5 + k, 5);
+            room = r.bytes;
+            r.bytes = r.used + 1024; /* settings, and no whole snapshot */
+            STATUS(csim_record_step(&r, w, CSIM_R(0.01)), CSIM_CAPACITY);
+            r.bytes = room;
+            for (k = 19; k >= 0; k--) STATUS(csim_destroy_body(w, many[k]), CSIM_OK);
+        }
+        STATUS(csim_record_step(&r, w, CSIM_R(0.01)), CSIM_OK);
+        hashes[++done] = csim_world_hash(w);
+    }
+    csim_destroy_world(w);
+    w = empty();
+    STATUS(csim_replay_open(&p, log_memory, r.used, own_scratch, sizeof own_scratch), CSIM_OK);
+    for (i = 0; i < 3; i++) { /* forth, back behind both settings, and forth */
+        const int to = i == 1 ? 5 : done;
+        STATUS(csim_replay_seek(&p, w, to), CSIM_OK);
+        EQUAL((int)p.differs, 0);
+        CHECK(csim_world_hash(w) == hashes[to]);
+    }
+    csim_destroy_world(w);
+}
+
 TEST(logs_from_anywhere_do_no_harm) {
     int done, n, refused = 0, other = 0;
     const csim_recording r = record(25, sizeof log_memory, &done);

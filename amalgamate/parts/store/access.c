@@ -64,7 +64,7 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_lump_of(s, b).centre;
+    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_lump_centre(s, b);
     return CSIM_OK;
 }
 

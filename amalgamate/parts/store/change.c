@@ -396,8 +396,7 @@ CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose
     pose.rotation = csim_quat_normalize(pose.rotation);
     turn = csimi_turn_between(from.rotation, pose.rotation);
     if (b->rigid < 0 && b->tree < 0) {
-        csimi_wake(w, slot);
-        csimi_lump_send(s, b, pose, turn, h);
+        if (csimi_lump_send(s, b, pose, turn, h)) csimi_wake(w, slot);
         return CSIM_OK;
     }
     return csim_body_set_velocity(w, id,

@@ -651,12 +651,13 @@ typedef struct csimi_lump {
     csim_real mass, inertia[9];
     csim_vec3 centre;
 } csimi_lump;
+CSIMI_FN csim_vec3 csimi_lump_centre(const csimi_store *s, const csimi_body *b);
 CSIMI_FN csimi_lump csimi_lump_of(const csimi_store *s, const csimi_body *b);
 CSIMI_FN void csimi_lump_velocity(const csimi_store *s, const csimi_body *b, bool end, csim_vec3 *linear,
                                    csim_vec3 *angular);
 CSIMI_FN void csimi_lump_put(csimi_store *s, const csimi_body *b, csim_pose pose);
-/* So that it is at a pose, turned by `turn` from where it is, after h. */
-CSIMI_FN void csimi_lump_send(csimi_store *s, const csimi_body *b, csim_pose pose, csim_vec3 turn, csim_real h);
+/* So that it is at a pose, turned by `turn` from where it is, after h. True: it has a way to go. */
+CSIMI_FN bool csimi_lump_send(csimi_store *s, const csimi_body *b, csim_pose pose, csim_vec3 turn, csim_real h);
 CSIMI_FN void csimi_lump_set_velocity(csimi_store *s, const csimi_body *b, csim_vec3 linear, csim_vec3 angular);
 CSIMI_FN void csimi_lump_push(csimi_store *s, const csimi_body *b, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN bool csimi_lump_weigh(csimi_store *s, const csimi_body *b, csim_real mass);

@@ -118,8 +118,8 @@ static csim_status csimi_record_settings_now(csim_recording *r, const csim_world
         return CSIM_OK;
     if ((to = csimi_record_begin(r, CSIMI_RECORD_SETTINGS, sizeof settings)) == NULL) return CSIM_CAPACITY;
     CSIMI_MEMSET(&settings, 0, sizeof settings);
-    settings.solver = r->solver = w->def.solver;
-    settings.budget = r->budget = w->def.budget;
+    settings.solver = w->def.solver;
+    settings.budget = w->def.budget;
     CSIMI_MEMCPY(to, &settings, sizeof settings);
     return CSIM_OK;
 }
@@ -147,6 +147,8 @@ CSIM_API csim_status csim_record_step(csim_recording *r, csim_world *w, csim_rea
         r->used = used;
         return status ? status : CSIM_CAPACITY;
     }
+    r->solver = w->def.solver; /* in the log for good now */
+    r->budget = w->def.budget;
     status = csim_world_step(w, h);
     step.h = (double)h;
     step.hash = csim_world_hash(w);
