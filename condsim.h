@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b1cf78357494933b
+   Hash of the parts: 9455bee7086f99dc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5366,11 +5366,11 @@ CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
-   motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
-   with the certificate. False, and as it was: A is not positive definite, or half of the impulses would be lost. */
+   motion under them. solution: the best iterate, replaced together with the certificate. False, and as it was: A is not
+   positive definite, or its impulses are of the right size and half of them would be lost. */
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
-CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
-                             const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
+CSIMI_FN bool csimi_restrain(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
+                             csim_solution *solution, csim_outcome *outcome);
 
 #endif
 
@@ -32759,37 +32759,49 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
 #if !defined(CONDSIM_NO_RESTRAINT)
 /* solve/restrain: what is kept of a solve that missed. A best iterate may be far from obeying A v = b + J'lambda, or
    hold impulses that fit no motion, and either puts energy into a world. What is returned here does not: impulses that
-   obey their laws, as combinations s_1 lambda_1 + s_2 lambda_2 of the best iterate and of the start (s >= 0, sum <= 1:
-   the laws are convex and hold 0), and the exact motion under them, v = A^-1 (b + J'lambda), with s the least of
+   obey their laws, a share s of the best iterate's (0 <= s <= 1: the laws are convex and hold 0), and the exact motion
+   under them, v = A^-1 (b + J'lambda), with s the least of
 
        q(s) = lambda'W lambda / 2 + lambda'(J A^-1 b + phi).
 
    There lambda'(u + phi) <= 0 (s times the slope of q along itself), so that contacts do the work -lambda'phi at most:
-   what stabilisation asked for, and nothing where gaps are open. */
+   what stabilisation asked for, and nothing where gaps are open.
 
-enum { CSIMI_RESTRAIN_STARTS = 2 };
+   Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
+   Then every contact gives way a little, by give = CSIMI_GIVE times its mobility: the least over v of
 
-/* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
-   floor away from under everything else: bodies would fall through. */
-#define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
+       v'A v / 2 - b'v + sum of give lambda'(t - lambda / 2),   t = -(J v + phi + slip n) / give,   lambda = P(t)
+
+   with P the projection on the cone or the box of the law. It is convex, its slope is A v - b - J'lambda, and Newton's
+   method with a line search gets there; again lambda'(u + phi) <= 0. slip is mu |u_t| of the pass before (de Saxce), so
+   that what slides does not lift. The compliant problem is that of Castro, Permenter and Han 2022. */
+
+#define CSIMI_GIVE CSIM_R(1e-3)
+enum { CSIMI_GIVE_FAR = 100, CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
-    csim_real *lambda[CSIMI_RESTRAIN_STARTS]; /* [3 contacts] */
-    csim_real *v[CSIMI_RESTRAIN_STARTS];      /* [3n] A^-1 J'lambda */
-    csim_real *free, *load, *krylov;      /* [3n] A^-1 b; [3n]; [21n] */
-    csimi_wide *sum;                          /* [3n] */
+    const csim_problem *p;
+    csim_real *give, *slip;   /* [contacts] 1/kg; m/s */
+    csim_real *lambda, *rows; /* [3 contacts] */
+    csim_real *G;             /* [9 contacts] derivative of lambda by -J v */
+    csim_real *v, *next, *way, *own; /* [3n] */
+    csim_real *krylov;        /* [21n] */
+    csimi_wide *sum;          /* [3n] */
     void *scratch;
     size_t scratch_bytes;
+    int products;
 } csimi_restrainer;
 
 static void csimi_restrain_layout(csimi_restrainer *k, csimi_arena *arena, int n, int contacts) {
-    int i;
-    for (i = 0; i < CSIMI_RESTRAIN_STARTS; ++i) {
-        k->lambda[i] = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-        k->v[i] = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    }
-    k->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    k->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    k->give = CSIMI_PUSH(arena, csim_real, contacts);
+    k->slip = CSIMI_PUSH(arena, csim_real, contacts);
+    k->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    k->rows = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    k->G = CSIMI_PUSH(arena, csim_real, 9 * (size_t)contacts);
+    k->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    k->next = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    k->way = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    k->own = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
     k->sum = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     k->scratch_bytes = csim_certificate_bytes(n, contacts);
@@ -32803,9 +32815,193 @@ CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) {
     return arena.high;
 }
 
+static bool csimi_restrain_is_cone(const csim_contact *c) {
+    return !csimi_law_is(c, CSIM_LAW_BILATERAL) && !csimi_law_is(c, CSIM_LAW_BOX);
+}
+
+static csim_real csimi_restrain_friction(const csim_contact *c) {
+    return csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? csimi_min(c->mu[0], c->mu[1]) : c->mu[0];
+}
+
+/* The nearest point of the impulses a law allows: those of a cone inside it, where it is not convex. */
+static void csimi_restrain_project(const csim_contact *c, const csim_real *t, csim_real *lambda) {
+    if (csimi_restrain_is_cone(c))
+        csim_project_cone(csimi_restrain_friction(c), t, lambda);
+    else
+        csim_project(c, 1, t, lambda);
+}
+
+/* How far a contact gives way: by the masses of its sides, or the diagonal of A, and what its law gives already. */
+static void csimi_restrain_open(csimi_restrainer *k) {
+    const csim_problem *p = k->p;
+    int c, i, side, at;
+    for (c = 0; c < p->contact_count; ++c) {
+        const csim_contact *contact = p->contacts + c;
+        csim_real mobility = 0;
+        for (side = 0; side < 2; ++side) {
+            const csim_side *s = side ? &contact->b : &contact->a;
+            if (s->count > 0 && contact->mass[side] > 0) mobility += 1 / contact->mass[side];
+            for (at = s->first; at < s->first + s->count && !(contact->mass[side] > 0); ++at)
+                for (i = 0; i < 9; ++i) {
+                    const csim_term *t = p->terms + at;
+                    mobility += t->J[i] * t->J[i] / p->A.val[9 * (ptrdiff_t)p->A.diag[t->block] + 4 * (i % 3)] / 3;
+                }
+        }
+        k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
+            k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
+        k->slip[c] = 0;
+    }
+}
+
+/* t of a contact. */
+static void csimi_restrain_trial(const csimi_restrainer *k, int c, const csim_real *v, csim_real *t) {
+    const csim_contact *contact = k->p->contacts + c;
+    csim_real u[3];
+    int i;
+    (void)csimi_contact_motion(k->p, contact, v, u);
+    u[0] += k->slip[c];
+    for (i = 0; i < 3; ++i) t[i] = -(u[i] + contact->phi[i]) / k->give[c];
+}
+
+/* What is minimised, at v; leaves lambda, and in sum the slope b + J'lambda - A v down which it goes. */
+static csimi_wide csimi_restrain_value(csimi_restrainer *k, const csim_real *v) {
+    const csim_problem *p = k->p;
+    csimi_wide value = 0;
+    int c, i;
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_real t[3], *lambda = k->lambda + 3 * (ptrdiff_t)c;
+        csimi_restrain_trial(k, c, v, t);
+        csimi_restrain_project(p->contacts + c, t, lambda);
+        for (i = 0; i < 3; ++i)
+            value += (csimi_wide)k->give[c] * (csimi_wide)lambda[i] * ((csimi_wide)t[i] - (csimi_wide)lambda[i] / 2);
+    }
+    csimi_problem_load(p, k->lambda, k->sum);
+    for (i = 0; i < 3 * p->A.n; ++i) value += (csimi_wide)v[i] * (k->sum[i] / 2 - (csimi_wide)p->b[i]);
+    csimi_less_product(&p->A, v, k->sum);
+    for (i = 0; i < 3 * p->A.n; ++i) value -= (csimi_wide)v[i] * k->sum[i] / 2; /* v'(b + J'lambda - sum) = v'A v */
+    ++k->products;
+    return value;
+}
+
+/* G of every contact at v. On the boundary of a cone: along the ray (1, mu x, mu y) there, and round the cone. */
+static void csimi_restrain_derivative(csimi_restrainer *k) {
+    int c, i, j;
+    for (c = 0; c < k->p->contact_count; ++c) {
+        const csim_contact *contact = k->p->contacts + c;
+        const csim_real *l = k->lambda + 3 * (ptrdiff_t)c, mu = csimi_restrain_friction(contact);
+        csim_real t[3], length, *G = k->G + 9 * (ptrdiff_t)c;
+        csimi_restrain_trial(k, c, k->v, t);
+        length = CSIMI_SQRT(t[1] * t[1] + t[2] * t[2]);
+        CSIMI_MEMSET(G, 0, 9 * sizeof *G);
+        if (!csimi_restrain_is_cone(contact) || length <= mu * t[0]) {
+            for (i = 0; i < 3; ++i) G[4 * i] = l[i] < t[i] || l[i] > t[i] ? 0 : 1 / k->give[c];
+        } else if (l[0] > 0) {
+            const csim_real x = t[1] / length, y = t[2] / length, w[3] = {1, mu * x, mu * y}, round[3] = {0, -y, x};
+            const csim_real along = 1 / ((1 + mu * mu) * k->give[c]), across = mu * l[0] / (length * k->give[c]);
+            for (i = 0; i < 3; ++i)
+                for (j = 0; j < 3; ++j) G[3 * i + j] = along * w[i] * w[j] + across * round[i] * round[j];
+        }
+    }
+}
+
+/* y = (A + J'G J) x */
+static void csimi_restrain_product(csimi_restrainer *k, const csim_real *x, csim_real *y) {
+    const csim_problem *p = k->p;
+    int c, i;
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_real u[3], *row = k->rows + 3 * (ptrdiff_t)c;
+        (void)csimi_contact_motion(p, p->contacts + c, x, u);
+        csimi_mul3(k->G + 9 * (ptrdiff_t)c, u, row);
+        for (i = 0; i < 3; ++i) row[i] = -row[i];
+    }
+    csimi_problem_load(p, k->rows, k->sum);
+    csimi_less_product(&p->A, x, k->sum);
+    for (i = 0; i < 3 * p->A.n; ++i) y[i] = (csim_real)((csimi_wide)p->b[i] - k->sum[i]);
+    ++k->products;
+}
+
+/* Inverses of the diagonal blocks of A + J'G J. */
+static bool csimi_restrain_diagonal(csimi_restrainer *k, csim_real *inverse) {
+    const csim_problem *p = k->p;
+    int c, i, side, at;
+    for (i = 0; i < p->A.n; ++i)
+        CSIMI_MEMCPY(inverse + 9 * (ptrdiff_t)i, p->A.val + 9 * (ptrdiff_t)p->A.diag[i], 9 * sizeof *inverse);
+    for (c = 0; c < p->contact_count; ++c)
+        for (side = 0; side < 2; ++side) {
+            const csim_contact *contact = p->contacts + c;
+            const csim_side *s = side ? &contact->b : &contact->a;
+            for (at = s->first; at < s->first + s->count; ++at) {
+                csim_real J[9], GJ[9], *D = inverse + 9 * (ptrdiff_t)p->terms[at].block;
+                csimi_matmul(contact->R, p->terms[at].J, J);
+                csimi_matmul(k->G + 9 * (ptrdiff_t)c, J, GJ);
+                for (i = 0; i < 9; ++i)
+                    D[i] += J[i / 3] * GJ[i % 3] + J[3 + i / 3] * GJ[3 + i % 3] + J[6 + i / 3] * GJ[6 + i % 3];
+            }
+        }
+    for (i = 0; i < p->A.n; ++i) {
+        csim_real D[9];
+        CSIMI_MEMCPY(D, inverse + 9 * (ptrdiff_t)i, sizeof D);
+        if (!csimi_inverse3(D, inverse + 9 * (ptrdiff_t)i)) return false;
+    }
+    return true;
+}
+
+/* way = (A + J'G J)^-1 sum, nearly, by conjugate gradients. */
+static bool csimi_restrain_way(csimi_restrainer *k) {
+    const int n = k->p->A.n, m = 3 * n;
+    csim_real *r = k->krylov, *z = r + m, *d = z + m, *q = d + m, *inverse = q + m;
+    csimi_wide rz, first;
+    int step, i;
+    if (!csimi_restrain_diagonal(k, inverse)) return false;
+    for (i = 0; i < m; ++i) r[i] = (csim_real)k->sum[i], k->way[i] = 0;
+    for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
+    CSIMI_MEMCPY(d, z, (size_t)m * sizeof *d);
+    first = rz = (csimi_wide)csimi_sum_dot(m, r, z);
+    for (step = 0; step < CSIMI_GIVE_INNER && rz > CSIMI_WIDE(1e-6) * first; ++step) {
+        csimi_wide curve, old = rz;
+        csim_real share;
+        csimi_restrain_product(k, d, q);
+        curve = (csimi_wide)csimi_sum_dot(m, d, q);
+        if (!(curve > 0)) break;
+        share = (csim_real)(rz / curve);
+        for (i = 0; i < m; ++i) k->way[i] += share * d[i], r[i] -= share * q[i];
+        for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
+        rz = (csimi_wide)csimi_sum_dot(m, r, z);
+        for (i = 0; i < m; ++i) d[i] = z[i] + (csim_real)(rz / old) * d[i];
+    }
+    return first > 0;
+}
+
+/* Newton's method from v, to where the value falls no more. */
+static void csimi_restrain_descend(csimi_restrainer *k) {
+    const int m = 3 * k->p->A.n;
+    csimi_wide value = csimi_restrain_value(k, k->v);
+    int step, look, i;
+    for (step = 0; step < CSIMI_GIVE_STEPS && k->products < CSIMI_GIVE_PRODUCTS; ++step) {
+        csimi_wide fall = 0, next = value;
+        csim_real share = 1;
+        csimi_restrain_derivative(k);
+        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
+        if (!csimi_restrain_way(k)) break;
+        for (i = 0; i < m; ++i) fall += (csimi_wide)k->way[i] * (csimi_wide)k->next[i];
+        for (look = 0; look < 12; ++look, share /= 2) {
+            for (i = 0; i < m; ++i) k->next[i] = k->v[i] + share * k->way[i];
+            next = csimi_restrain_value(k, k->next);
+            if (next < value - CSIMI_WIDE(1e-4) * (csimi_wide)share * fall) break;
+        }
+        if (look == 12) break;
+        CSIMI_MEMCPY(k->v, k->next, (size_t)m * sizeof *k->v);
+        if (value - next <= 4 * (csimi_wide)CSIMI_EPS * (next < 0 ? -next : next)) break;
+        value = next;
+    }
+    (void)csimi_restrain_value(k, k->v);
+}
+
 /* y = A^-1 (share b + J'lambda), twice: the second time for what the first left. */
-static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bool with_b, const csim_real *lambda,
-                                  csim_real *y, const csim_tasks *tasks, int *products) {
+static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y,
+                                  const csim_tasks *tasks) {
+    const csim_problem *p = k->p;
     const int m = 3 * p->A.n;
     int pass, i, count;
     CSIMI_MEMSET(y, 0, (size_t)m * sizeof *y);
@@ -32814,12 +33010,12 @@ static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bo
         if (!with_b)
             for (i = 0; i < m; ++i) k->sum[i] -= (csimi_wide)p->b[i];
         csimi_less_product(&p->A, y, k->sum);
-        for (i = 0; i < m; ++i) k->load[i] = (csim_real)k->sum[i];
-        CSIMI_MEMSET(k->krylov, 0, (size_t)m * sizeof *y);
-        count = csimi_pcg(&p->A, k->load, k->krylov, CSIM_R(1e-8), 2 * m + 200, k->krylov + m, tasks);
+        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
+        CSIMI_MEMSET(k->way, 0, (size_t)m * sizeof *y);
+        count = csimi_pcg(&p->A, k->next, k->way, CSIM_R(1e-8), 2 * m + 200, k->krylov, tasks);
         if (count < 0) return false;
-        *products += count + 1;
-        for (i = 0; i < m; ++i) y[i] += k->krylov[i];
+        k->products += count + 1;
+        for (i = 0; i < m; ++i) y[i] += k->way[i];
     }
     return true;
 }
@@ -32837,82 +33033,89 @@ static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x,
     return sum;
 }
 
-/* Least of s'G s / 2 + g's over the triangle s >= 0, s_1 + s_2 <= 1: inside, or on one of its sides. */
-static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
-    static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
-    const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
-    csimi_wide best = 0;
+/* On along d, as far as q falls and at most all of it; the share gone, less than 0: A is not positive definite. */
+static csim_real csimi_restrain_along(csimi_restrainer *k, const csim_real *d, const csim_tasks *tasks) {
+    const csimi_wide slope = csimi_restrain_work(k->p, d, k->v, true);
+    csimi_wide curve;
+    csim_real share = 1;
     int i;
-    s[0] = s[1] = 0;
-    for (i = 0; i < 4; ++i) {
-        csimi_wide x[2], value;
-        if (i == 3) {
-            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
-            x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
-            x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
-            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
-        } else {
-            const csimi_wide *a = from[i], *d = way[i];
-            const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
-            const csimi_wide slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
-                                 d[1] * (G[0][1] * a[0] + G[1][1] * a[1] + g[1]);
-            csimi_wide t = slope < 0 && curve > 0 ? -slope / curve : 0;
-            if (t > 1) t = 1;
-            x[0] = a[0] + t * d[0];
-            x[1] = a[1] + t * d[1];
-        }
-        value = (x[0] * (G[0][0] * x[0] + 2 * G[0][1] * x[1]) + G[1][1] * x[1] * x[1]) / 2 + g[0] * x[0] + g[1] * x[1];
-        if (!(value < best)) continue;
-        best = value;
-        s[0] = x[0];
-        s[1] = x[1];
-    }
+    if (!(slope < 0)) return 0;
+    if (!csimi_restrain_motion(k, false, d, k->own, tasks)) return -1;
+    curve = csimi_restrain_work(k->p, d, k->own, false);
+    if (curve > -slope) share = (csim_real)(-slope / curve);
+    for (i = 0; i < 3 * k->p->contact_count; ++i) k->lambda[i] += share * d[i];
+    for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] += share * k->own[i];
+    return share;
 }
 
-static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from, csim_real *to) {
+/* The best iterate's impulses, put inside their laws, into rows. False: they are far larger than those that suffice. */
+static bool csimi_restrain_nearest(csimi_restrainer *k, const csim_real *best) {
+    const int m = 3 * k->p->contact_count;
     int c;
-    for (c = 0; c < p->contact_count; ++c) {
-        csim_contact law = p->contacts[c];
+    for (c = 0; c < k->p->contact_count; ++c) {
+        csim_contact law = k->p->contacts[c];
         if (law.law == CSIM_LAW_INVERTIBLE) law.law = CSIM_LAW_STRICT; /* the same cone */
-        if (csimi_all_finite(from + 3 * c, 3))
-            csim_project(&law, 0, from + 3 * c, to + 3 * c);
-        else
-            to[3 * c] = to[3 * c + 1] = to[3 * c + 2] = 0;
+        csim_project(&law, 0, best + 3 * (ptrdiff_t)c, k->rows + 3 * (ptrdiff_t)c);
+    }
+    return csimi_sum_dot(m, k->rows, k->rows) <= CSIMI_GIVE_FAR * csimi_sum_dot(m, k->lambda, k->lambda);
+}
+
+/* A share of the best iterate's impulses and the exact motion under it; where they are of no use, those that give way.
+   False where less than half is left: the share would take the floor away from under everything else. */
+static bool csimi_restrain_share(csimi_restrainer *k, const csim_real *best, const csim_tasks *tasks) {
+    const int m = 3 * k->p->contact_count;
+    int i;
+    if (csimi_restrain_nearest(k, best)) {
+        CSIMI_MEMSET(k->lambda, 0, (size_t)m * sizeof *best);
+        return csimi_restrain_motion(k, true, k->lambda, k->v, tasks) &&
+               csimi_restrain_along(k, k->rows, tasks) >= CSIM_R(0.5);
+    }
+    for (i = 0; i < m; ++i) k->rows[i] = -k->lambda[i];
+    return csimi_restrain_motion(k, true, k->lambda, k->v, tasks) &&
+           csimi_restrain_along(k, k->rows, tasks) >= 0; /* where the descent ended early: less of them */
+}
+
+/* The answer where contacts give way. */
+static void csimi_restrain_giving(csimi_restrainer *k) {
+    int pass, c;
+    csimi_restrain_open(k);
+    CSIMI_MEMSET(k->v, 0, 3 * (size_t)k->p->A.n * sizeof *k->v);
+    for (pass = 0; pass < CSIMI_GIVE_PASSES; ++pass) {
+        csimi_restrain_descend(k);
+        for (c = 0; c < k->p->contact_count; ++c) {
+            const csim_contact *contact = k->p->contacts + c;
+            csim_real u[3];
+            (void)csimi_contact_motion(k->p, contact, k->v, u);
+            u[1] += contact->phi[1], u[2] += contact->phi[2];
+            if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC))
+                k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+        }
     }
 }
 
-CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
+CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const csim_tasks *tasks,
                              csim_solution *solution, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_restrainer k;
-    csimi_wide G[2][2], g[2], s[2] = {0, 0};
-    int i, j;
-    bool ok;
+    bool ok = false;
     csimi_restrain_layout(&k, arena, p->A.n, p->contact_count);
-    ok = !arena->overflow && csimi_restrain_motion(p, &k, true, NULL, k.free, tasks, &outcome->products);
-    csimi_restrain_feasible(p, solution->lambda, k.lambda[0]);
-    csimi_restrain_feasible(p, start, k.lambda[1]);
-    for (i = 0; i < 2 && ok; ++i) {
-        ok = csimi_restrain_motion(p, &k, false, k.lambda[i], k.v[i], tasks, &outcome->products);
-        g[i] = csimi_restrain_work(p, k.lambda[i], k.free, true);
-        for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, k.lambda[i], k.v[j], false);
+    k.p = p;
+    k.products = 0;
+    if (!arena->overflow) {
+        csimi_restrain_giving(&k);
+        ok = csimi_restrain_share(&k, solution->lambda, tasks) && csimi_all_finite(k.v, 3 * p->A.n) &&
+             csim_problem_certify(p, k.v, k.lambda, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
-    if (ok) csimi_restrain_shares(G, g, s);
-    if (ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST) {
-        for (i = 0; i < 3 * p->contact_count; ++i)
-            solution->lambda[i] = (csim_real)(s[0] * (csimi_wide)k.lambda[0][i] + s[1] * (csimi_wide)k.lambda[1][i]);
-        for (i = 0; i < 3 * p->A.n; ++i)
-            solution->v[i] =
-                (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)k.v[0][i] + s[1] * (csimi_wide)k.v[1][i]);
-        ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
-             csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
-                                  &outcome->certificate) == CSIM_OK;
+    if (ok) {
+        CSIMI_MEMCPY(solution->v, k.v, 3 * (size_t)p->A.n * sizeof *k.v);
+        CSIMI_MEMCPY(solution->lambda, k.lambda, 3 * (size_t)p->contact_count * sizeof *k.lambda);
+        outcome->products += k.products;
     }
     csimi_pop(arena, mark);
-    return ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST;
+    return ok;
 }
 
-#undef CSIMI_RESTRAIN_LEAST
+#undef CSIMI_GIVE
 #endif
 
 /* ==== begin solve/table.c ======================================================================================= */
@@ -43331,9 +43534,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
-        size_t restrain = csimi_restrain_bytes(&size);
-        if (restrain > 0) restrain += 3 * sizeof(csim_real) * (size_t)rows + CSIMI_ALIGN; /* where the solve began */
-        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
     }
     if (n->joints > 0) { /* which islands are solved again, and why */
         CSIMI_PUSH(&closing, unsigned char, blocks);
@@ -43781,12 +43982,9 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 }
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
-static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, csimi_arena *arena,
+                               csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
-    csim_real *begun;
-    int i;
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
@@ -43794,10 +43992,7 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
-    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
-    if (arena->overflow) return;
-    for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
-    if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
+    if (!csimi_restrain(problem, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
@@ -43838,7 +44033,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    csimi_keep_outcome(w, &p.problem, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -52851,7 +53046,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 
 #if defined(CONDSIM_NO_RESTRAINT)
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
-CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
+CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const csim_tasks *tasks,
                              csim_solution *solution, csim_outcome *outcome) {
     return false;
 }
@@ -55805,7 +56000,7 @@ CSIMI_WARM
 #undef CSIMI_HOLD_SHARE
 #undef CSIMI_FOUR
 #undef CSIMI_FOUR_OF
-#undef CSIMI_RESTRAIN_LEAST
+#undef CSIMI_GIVE
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES

@@ -740,6 +740,14 @@ TEST(what_is_sent_to_where_it_is_wakes_nobody) {
         STATUS(csim_body_is_awake(w, on, &awake), CSIM_OK);
     }
     CHECK(!awake);
+    for (i = 0; i < 5; i++) { /* what sleeps is not woken either */
+        STATUS(csim_body_move_to(w, sheet, pose, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_is_awake(w, on, &awake), CSIM_OK);
+        CHECK(!awake);
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_is_awake(w, on, &awake), CSIM_OK);
+        CHECK(!awake);
+    }
     STATUS(csim_body_get_velocity(w, sheet, &v, NULL), CSIM_OK);
     CHECK(csim_length(v) == 0);
     pose.position.z += CSIM_R(0.01);

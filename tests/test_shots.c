@@ -429,16 +429,17 @@ static csim_world *world_with_a_wall(csim_real half) {
 /* Newton's method was left where one cable of the world missed, and after thirty solves without saying so: forces of
    where the cables were drove them from 38 J to 1e12, and over the wall. */
 TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
-    static const double hs[2] = {1.0 / 30, 1.0 / 60};
-    int round, i, k, n;
-    for (round = 0; round < 2; round++) {
+    static const double hs[3] = {1.0 / 30, 1.0 / 60, 1.0 / 60};
+    static const uint64_t seeds[3] = {11, 13, 5}; /* of twelve, those that find most mutations of step/curl.c */
+    int round, i, k, n, missed = 0;
+    for (round = 0; round < 3; round++) {
         csim_world *w = world_with_a_wall(CSIM_R(0.0025));
         csim_body_id cord[CORDS];
         double last, begin;
         csim_totals t;
         int behind = 0;
         CASE("h 1/%.0f", 1 / hs[round]);
-        check.random = 3u + 2 * (uint64_t)round; /* of twelve seeds, one of those that gained without end */
+        check.random = seeds[round];
         for (k = 0; k < 20; k++) (void)check_random(0, 1);
         for (i = 0; i < CORDS; i++) {
             const csim_vec3 at = csim_v3((csim_real)(4 * (i % 10) - 18), (csim_real)(4 * (i / 10) - 8),
@@ -451,6 +452,7 @@ TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
         begin = last = t.kinetic + t.elastic;
         for (k = 0; k < (int)(0.4 / hs[round]); k++) {
             STATUS(csim_world_step(w, (csim_real)hs[round]), CSIM_OK);
+            missed += csim_world_stats(w).result > CSIM_RESULT_UNCHECKED;
             t = csim_world_totals(w);
             /* what is certified may gain by turns of half a radian that its forces do not know */
             CHECK(t.kinetic + t.elastic <= last + 1e-3 * begin);
@@ -465,6 +467,8 @@ TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
         CHECK(last < 0.1 * begin); /* at rest on their walls, but for what slides */
         csim_destroy_world(w);
     }
+    printf("    %d steps missed\n", missed);
+    CHECK(missed <= (int)TOL(9, 30)); /* of 60; without the line search 15, float 19 with it */
 }
 
 /* What becomes of a cable that turns by more than half a radian a step does not hang on whether others, far from it,
