@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9455bee7086f99dc
+   Hash of the parts: 853d5549eb147f97
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32777,7 +32777,8 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
    that what slides does not lift. The compliant problem is that of Castro, Permenter and Han 2022. */
 
 #define CSIMI_GIVE CSIM_R(1e-3)
-enum { CSIMI_GIVE_FAR = 100, CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+enum { CSIMI_GIVE_FAR = 100, /* squares of impulses, over those that suffice: of no use */
+       CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
     const csim_problem *p;

@@ -19,7 +19,8 @@
 #include "private.h"
 
 #define CSIMI_GIVE CSIM_R(1e-3)
-enum { CSIMI_GIVE_FAR = 100, CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+enum { CSIMI_GIVE_FAR = 100, /* squares of impulses, over those that suffice: of no use */
+       CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
     const csim_problem *p;
