@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c8a3c072717466b4
+   Hash of the parts: 4623e661657225c9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32779,8 +32779,8 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
    that what slides does not lift. The compliant problem is that of Castro, Permenter and Han 2022. */
 
 #define CSIMI_GIVE CSIM_R(1e-3)
-enum { CSIMI_GIVE_FAR = 100, /* squares of impulses, over those that suffice: of no use */
-       CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+#define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
+enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
     const csim_problem *p;
@@ -33119,6 +33119,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const cs
 }
 
 #undef CSIMI_GIVE
+#undef CSIMI_GIVE_FAR
 #endif
 
 /* ==== begin solve/table.c ======================================================================================= */
@@ -56032,6 +56033,7 @@ CSIMI_WARM
 #undef CSIMI_FOUR
 #undef CSIMI_FOUR_OF
 #undef CSIMI_GIVE
+#undef CSIMI_GIVE_FAR
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES

@@ -19,8 +19,8 @@
 #include "private.h"
 
 #define CSIMI_GIVE CSIM_R(1e-3)
-enum { CSIMI_GIVE_FAR = 100, /* squares of impulses, over those that suffice: of no use */
-       CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+#define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
+enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
     const csim_problem *p;
@@ -359,3 +359,4 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const cs
 }
 
 #undef CSIMI_GIVE
+#undef CSIMI_GIVE_FAR
