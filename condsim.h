@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4623e661657225c9
+   Hash of the parts: 41d462b7570985a2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6470,7 +6470,7 @@ typedef struct csimi_step_frame {
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csim_real *margin;          /* [shapes] how far each may go and be seen, m */
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
-    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; CSIMI_MISSED_HELD */
+    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
@@ -6527,8 +6527,6 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse cor
 CSIMI_FN bool csimi_can_shorten(const csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN csim_status csimi_shorten(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
                                    csimi_arena *arena);
-CSIMI_FN bool csimi_stand_still(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
-enum { CSIMI_MISSED_HELD = 2 }; /* in frame->missed: of a block whose node was held on its way */
 /* Positions and velocities after the step by frame->v. step.c */
 CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 
@@ -45035,9 +45033,7 @@ static void csimi_path_nodes(csimi_paths *p) {
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
-            if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
-            p->f->stats.stopped++;
-            if (p->f->missed[node]) p->f->missed[node] = CSIMI_MISSED_HELD;
+            if (csimi_path_goes(p, node) && csimi_path_node(p, slot, node) < 1) p->f->stats.stopped++;
         }
     }
 }
@@ -45853,25 +45849,6 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     }
     csimi_pop(arena, mark);
     return csimi_integrate(w, f, step);
-}
-
-/* Nodes that are held on their way strain what they belong to. Where the world has gained by it, islands that missed
-   and were held stand still for this step. True: some do, and ways are to be held once more. */
-CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
-    const double now = csimi_energy_sum(&w->store.state);
-    bool any = false;
-    int i, k;
-    if (csimi_energy_sum(&f->next) <= now + csimi_work_done(w, f) + 1e-9 * (now < 0 ? -now : now)) return false;
-    for (i = 0; i < f->blocks; i++) {
-        const int g = f->missed[i] == CSIMI_MISSED_HELD ? f->island[i] : -1;
-        for (k = g < 0 ? 0 : f->island_first[g]; g >= 0 && k < f->island_first[g + 1]; k++) {
-            csim_real *v = f->v + 3 * (size_t)f->island_blocks[k];
-            v[0] = v[1] = v[2] = 0;
-            f->missed[f->island_blocks[k]] = 1;
-            any = true;
-        }
-    }
-    return any && csimi_integrate(w, f, step) == CSIM_OK;
 }
 
 #undef CSIMI_SHORTEN_HALVINGS
@@ -46992,12 +46969,6 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
-        f->stats.stopped = 0;
-        f->stats.stopped_short = 0;
-        csimi_look_unseen(w, f, arena);
-        csimi_hold_paths(w, f, f->h, arena);
-    }
     if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
@@ -53085,7 +53056,6 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     return CSIM_OK;
 }
-CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return false; }
 #endif
 
 #if defined(CONDSIM_NO_STATISTICS)

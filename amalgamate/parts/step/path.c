@@ -658,9 +658,7 @@ static void csimi_path_nodes(csimi_paths *p) {
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
-            if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
-            p->f->stats.stopped++;
-            if (p->f->missed[node]) p->f->missed[node] = CSIMI_MISSED_HELD;
+            if (csimi_path_goes(p, node) && csimi_path_node(p, slot, node) < 1) p->f->stats.stopped++;
         }
     }
 }
