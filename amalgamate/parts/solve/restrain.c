@@ -1,7 +1,7 @@
 /* solve/restrain: what is kept of a solve that missed. A best iterate may be far from obeying A v = b + J'lambda, or
    hold impulses that fit no motion, and either puts energy into a world. What is returned here does not: impulses that
-   obey their laws, a share s of the best iterate's (0 <= s <= 1: the laws are convex and hold 0), and the exact motion
-   under them, v = A^-1 (b + J'lambda), with s the least of
+   obey their laws, as combinations s_1 lambda_1 + s_2 lambda_2 of the best iterate and of the start (s >= 0, sum <= 1:
+   the laws are convex and hold 0), and the exact motion under them, v = A^-1 (b + J'lambda), with s the least of
 
        q(s) = lambda'W lambda / 2 + lambda'(J A^-1 b + phi).
 
@@ -9,15 +9,19 @@
    what stabilisation asked for, and nothing where gaps are open.
 
    Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
-   Then every contact gives way a little, by give = CSIMI_GIVE times its mobility: the least over v of
+   In their place comes the answer where every contact gives way, by give = CSIMI_GIVE times its mobility: the least
+   over v of
 
        v'A v / 2 - b'v + sum of give lambda'(t - lambda / 2),   t = -(J v + phi + slip n) / give,   lambda = P(t)
 
    with P the projection on the cone or the box of the law. It is convex, its slope is A v - b - J'lambda, and Newton's
-   method with a line search gets there; again lambda'(u + phi) <= 0. slip is mu |u_t| of the pass before (de Saxce), so
-   that what slides does not lift. The compliant problem is that of Castro, Permenter and Han 2022. */
+   method with a line search gets there. slip is mu |u_t| of the pass before (de Saxce), so that what slides does not
+   lift. The compliant problem is that of Castro, Permenter and Han 2022. */
 #include "private.h"
 
+/* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
+   floor away from under everything else: bodies would fall through. */
+#define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3)
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
@@ -27,7 +31,7 @@ typedef struct csimi_restrainer {
     csim_real *give, *slip;   /* [contacts] 1/kg; m/s */
     csim_real *lambda, *rows; /* [3 contacts] */
     csim_real *G;             /* [9 contacts] derivative of lambda by -J v */
-    csim_real *v, *next, *way, *own; /* [3n] */
+    csim_real *v, *next, *way, *own, *free; /* [3n] */
     csim_real *krylov;        /* [21n] */
     csimi_wide *sum;          /* [3n] */
     void *scratch;
@@ -45,6 +49,7 @@ static void csimi_restrain_layout(csimi_restrainer *k, csimi_arena *arena, int n
     k->next = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->way = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->own = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    k->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
     k->sum = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     k->scratch_bytes = csim_certificate_bytes(n, contacts);
@@ -66,7 +71,7 @@ static csim_real csimi_restrain_friction(const csim_contact *c) {
     return csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? csimi_min(c->mu[0], c->mu[1]) : c->mu[0];
 }
 
-/* The nearest point of the impulses a law allows: those of a cone inside it, where it is not convex. */
+/* The nearest point of the impulses a law allows; of an elliptic cone those of the round one inside it. */
 static void csimi_restrain_project(const csim_contact *c, const csim_real *t, csim_real *lambda) {
     if (csimi_restrain_is_cone(c))
         csim_project_cone(csimi_restrain_friction(c), t, lambda);
@@ -276,46 +281,48 @@ static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x,
     return sum;
 }
 
-/* On along d, as far as q falls and at most all of it; the share gone, less than 0: A is not positive definite. */
-static csim_real csimi_restrain_along(csimi_restrainer *k, const csim_real *d, const csim_tasks *tasks) {
-    const csimi_wide slope = csimi_restrain_work(k->p, d, k->v, true);
-    csimi_wide curve;
-    csim_real share = 1;
+/* Least of s'G s / 2 + g's over the triangle s >= 0, s_1 + s_2 <= 1: inside, or on one of its sides. */
+static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
+    static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
+    const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
+    csimi_wide best = 0;
     int i;
-    if (!(slope < 0)) return 0;
-    if (!csimi_restrain_motion(k, false, d, k->own, tasks)) return -1;
-    curve = csimi_restrain_work(k->p, d, k->own, false);
-    if (curve > -slope) share = (csim_real)(-slope / curve);
-    for (i = 0; i < 3 * k->p->contact_count; ++i) k->lambda[i] += share * d[i];
-    for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] += share * k->own[i];
-    return share;
+    s[0] = s[1] = 0;
+    for (i = 0; i < 4; ++i) {
+        csimi_wide x[2], value;
+        if (i == 3) {
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
+            x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
+            x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
+            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
+        } else {
+            const csimi_wide *a = from[i], *d = way[i];
+            const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
+            const csimi_wide slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
+                                 d[1] * (G[0][1] * a[0] + G[1][1] * a[1] + g[1]);
+            csimi_wide t = slope < 0 && curve > 0 ? -slope / curve : 0;
+            if (t > 1) t = 1;
+            x[0] = a[0] + t * d[0];
+            x[1] = a[1] + t * d[1];
+        }
+        value = (x[0] * (G[0][0] * x[0] + 2 * G[0][1] * x[1]) + G[1][1] * x[1] * x[1]) / 2 + g[0] * x[0] + g[1] * x[1];
+        if (!(value < best)) continue;
+        best = value;
+        s[0] = x[0];
+        s[1] = x[1];
+    }
 }
 
-/* The best iterate's impulses, put inside their laws, into rows. False: they are far larger than those that suffice. */
-static bool csimi_restrain_nearest(csimi_restrainer *k, const csim_real *best) {
-    const int m = 3 * k->p->contact_count;
+static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from, csim_real *to) {
     int c;
-    for (c = 0; c < k->p->contact_count; ++c) {
-        csim_contact law = k->p->contacts[c];
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_contact law = p->contacts[c];
         if (law.law == CSIM_LAW_INVERTIBLE) law.law = CSIM_LAW_STRICT; /* the same cone */
-        csim_project(&law, 0, best + 3 * (ptrdiff_t)c, k->rows + 3 * (ptrdiff_t)c);
+        if (csimi_all_finite(from + 3 * c, 3))
+            csim_project(&law, 0, from + 3 * c, to + 3 * c);
+        else
+            to[3 * c] = to[3 * c + 1] = to[3 * c + 2] = 0;
     }
-    return csimi_sum_dot(m, k->rows, k->rows) <= CSIMI_GIVE_FAR * csimi_sum_dot(m, k->lambda, k->lambda);
-}
-
-/* A share of the best iterate's impulses and the exact motion under it; where they are of no use, those that give way.
-   False where less than half is left: the share would take the floor away from under everything else. */
-static bool csimi_restrain_share(csimi_restrainer *k, const csim_real *best, const csim_tasks *tasks) {
-    const int m = 3 * k->p->contact_count;
-    int i;
-    if (csimi_restrain_nearest(k, best)) {
-        CSIMI_MEMSET(k->lambda, 0, (size_t)m * sizeof *best);
-        return csimi_restrain_motion(k, true, k->lambda, k->v, tasks) &&
-               csimi_restrain_along(k, k->rows, tasks) >= CSIM_R(0.5);
-    }
-    for (i = 0; i < m; ++i) k->rows[i] = -k->lambda[i];
-    return csimi_restrain_motion(k, true, k->lambda, k->v, tasks) &&
-           csimi_restrain_along(k, k->rows, tasks) >= 0; /* where the descent ended early: less of them */
 }
 
 /* The answer where contacts give way. */
@@ -336,27 +343,51 @@ static void csimi_restrain_giving(csimi_restrainer *k) {
     }
 }
 
-CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const csim_tasks *tasks,
+CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
                              csim_solution *solution, csim_outcome *outcome) {
     const size_t mark = arena->used;
+    const int m = 3 * p->contact_count;
     csimi_restrainer k;
-    bool ok = false;
+    csimi_wide G[2][2], g[2], s[2] = {0, 0};
+    csim_real *lambda[2], *v[2];
+    int i, j;
+    bool ok;
     csimi_restrain_layout(&k, arena, p->A.n, p->contact_count);
     k.p = p;
     k.products = 0;
-    if (!arena->overflow) {
-        csimi_restrain_giving(&k);
-        ok = csimi_restrain_share(&k, solution->lambda, tasks) && csimi_all_finite(k.v, 3 * p->A.n) &&
-             csim_problem_certify(p, k.v, k.lambda, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
-    }
+    lambda[0] = k.rows, lambda[1] = k.lambda;
+    v[0] = k.v, v[1] = k.own;
+    ok = !arena->overflow;
     if (ok) {
-        CSIMI_MEMCPY(solution->v, k.v, 3 * (size_t)p->A.n * sizeof *k.v);
-        CSIMI_MEMCPY(solution->lambda, k.lambda, 3 * (size_t)p->contact_count * sizeof *k.lambda);
+        csimi_restrain_giving(&k);
+        csimi_restrain_feasible(p, solution->lambda, k.rows);
+        if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
+            CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
+        csimi_restrain_feasible(p, start, k.lambda);
+        ok = csimi_restrain_motion(&k, true, NULL, k.free, tasks);
+    }
+    for (i = 0; i < 2 && ok; ++i) {
+        ok = csimi_restrain_motion(&k, false, lambda[i], v[i], tasks);
+        g[i] = csimi_restrain_work(p, lambda[i], k.free, true);
+        for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
+    }
+    if (ok) csimi_restrain_shares(G, g, s);
+    ok = ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST;
+    if (ok) {
+        for (i = 0; i < m; ++i)
+            solution->lambda[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
+        for (i = 0; i < 3 * p->A.n; ++i)
+            solution->v[i] =
+                (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
         outcome->products += k.products;
+        ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
+             csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
+                                  &outcome->certificate) == CSIM_OK;
     }
     csimi_pop(arena, mark);
     return ok;
 }
 
+#undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_GIVE
 #undef CSIMI_GIVE_FAR

@@ -94,7 +94,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
         CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
-        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
+        size_t restrain = csimi_restrain_bytes(&size);
+        if (restrain > 0) restrain += 3 * sizeof(csim_real) * (size_t)rows + CSIMI_ALIGN; /* where the solve began */
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), restrain), 1);
     }
     if (n->joints > 0) { /* which islands are solved again, and why */
         CSIMI_PUSH(&closing, unsigned char, blocks);
@@ -542,9 +544,12 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 }
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
-static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, csimi_arena *arena,
-                               csim_solution *solution, csim_outcome *outcome) {
+static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                               const int *contact, csimi_arena *arena, csim_solution *solution,
+                               csim_outcome *outcome) {
     csim_outcome kept;
+    csim_real *begun;
+    int i;
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
@@ -552,7 +557,10 @@ static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem,
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
-    if (!csimi_restrain(problem, arena, &w->def.tasks, solution, &kept)) return;
+    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
+    if (arena->overflow) return;
+    for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
+    if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
@@ -593,7 +601,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, &p.problem, arena, &p.solution, &outcome);
+    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)

@@ -671,7 +671,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 
 #if defined(CONDSIM_NO_RESTRAINT)
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
-CSIMI_FN bool csimi_restrain(const csim_problem *p, csimi_arena *arena, const csim_tasks *tasks,
+CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
                              csim_solution *solution, csim_outcome *outcome) {
     return false;
 }
