@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5b908ccc16e40113
+   Hash of the parts: 68cb922dac3084e9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3444,6 +3444,10 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
    work[4 * 3n + 9n]. Returns iterations, or -1 when a pivot or the curvature is not positive or rhs or x not finite. */
 CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
                        int max_iterations, csim_real *work, const csim_tasks *tasks);
+/* The same for y = H x of n blocks; the inverses of its diagonal blocks are the caller's, at work + 12 n. */
+typedef void csimi_operator(void *context, const csim_real *x, csim_real *y);
+CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, const csim_real *rhs, csim_real *x,
+                             csim_real tol, int max_iterations, csim_real *work);
 /* Largest eigenvalue of W A, W a positive diagonal (3n), by power steps from x (in: start, out: the last iterate, so
    that it can be kept warm); a lower bound that the caller enlarges, 0 when x or A is zero. One product a step.
    work[2 * 3n]. */
@@ -4603,6 +4607,8 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
 /* ---- law.c */
+/* Derivative of csim_project_cone where t lies off the cone and its polar: along (1, mu d), and round the cone. */
+CSIMI_FN void csimi_cone_derivative(csimi_wide mu, const csimi_wide *t, csimi_wide *G);
 /* csim_project_ellipse, or the disk of radius a in builds where both are one. */
 CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t);
 /* Projection under the strict law, in place. */
@@ -8191,36 +8197,55 @@ static void csimi_apply_diagonal(int n, const csim_real *inverse, const csim_rea
     for (i = 0; i < n; i++) csimi_mul3(inverse + 9 * (size_t)i, r + 3 * (size_t)i, z + 3 * (size_t)i);
 }
 
-CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
-                       int max_iterations, csim_real *work, const csim_tasks *tasks) {
-    int m = 3 * A->n, iteration, i;
+CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, const csim_real *rhs, csim_real *x,
+                             csim_real tol, int max_iterations, csim_real *work) {
+    int m = 3 * n, iteration, i;
     csim_real *r = work, *z = r + m, *p = z + m, *q = p + m, *inverse = q + m;
     double rz, old, target;
-    if (!csimi_invert_diagonal(A, inverse)) return -1;
-    csimi_apply_diagonal(A->n, inverse, rhs, z);
+    csimi_apply_diagonal(n, inverse, rhs, z);
     target = (double)tol * (double)tol * (double)csimi_sum_dot(m, rhs, z);
-    csimi_product(A, x, q, tasks);
+    product(context, x, q);
     for (i = 0; i < m; i++) r[i] = rhs[i] - q[i];
-    csimi_apply_diagonal(A->n, inverse, r, z);
+    csimi_apply_diagonal(n, inverse, r, z);
     for (i = 0; i < m; i++) p[i] = z[i];
     rz = csimi_sum_dot(m, r, z);
     if (!(target >= 0 && rz >= 0)) return -1;
     for (iteration = 0; iteration < max_iterations && rz > target; iteration++) {
         csim_real alpha, beta;
         double curvature;
-        csimi_product(A, p, q, tasks);
+        product(context, p, q);
         curvature = csimi_sum_dot(m, p, q);
         if (!(curvature > 0)) return -1;
         alpha = (csim_real)(rz / curvature);
         for (i = 0; i < m; i++) x[i] += alpha * p[i];
         for (i = 0; i < m; i++) r[i] -= alpha * q[i];
-        csimi_apply_diagonal(A->n, inverse, r, z);
+        csimi_apply_diagonal(n, inverse, r, z);
         old = rz;
         rz = csimi_sum_dot(m, r, z);
         beta = (csim_real)(rz / old);
         for (i = 0; i < m; i++) p[i] = z[i] + beta * p[i];
     }
     return iteration;
+}
+
+/* A with the tasks that share its rows. */
+typedef struct csimi_shared_matrix {
+    const csim_block_matrix *A;
+    const csim_tasks *tasks;
+} csimi_shared_matrix;
+
+static void csimi_shared_product(void *context, const csim_real *x, csim_real *y) {
+    const csimi_shared_matrix *s = (const csimi_shared_matrix *)context;
+    csimi_product(s->A, x, y, s->tasks);
+}
+
+CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
+                       int max_iterations, csim_real *work, const csim_tasks *tasks) {
+    csimi_shared_matrix s;
+    s.A = A;
+    s.tasks = tasks;
+    if (!csimi_invert_diagonal(A, work + 12 * (size_t)A->n)) return -1;
+    return csimi_gradients(A->n, csimi_shared_product, &s, rhs, x, tol, max_iterations, work);
 }
 
 /* Rayleigh quotient in the A-norm: with y = A x it is y'W y / x'y, and W y is the next iterate: one product a step. */
@@ -20622,6 +20647,17 @@ CSIM_API void csim_project_cone(csim_real mu, const csim_real *trial, csim_real 
     lambda[2] = scale * trial[2];
 }
 
+CSIMI_FN void csimi_cone_derivative(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+    G[0] = c;
+    G[1] = G[3] = c * mu * x;
+    G[2] = G[6] = c * mu * y;
+    G[4] = c * mu * mu * x * x + k * y * y;
+    G[5] = G[7] = (c * mu * mu - k) * x * y;
+    G[8] = c * mu * mu * y * y + k * x * x;
+}
+
 /* The multiplier s of the nearest point of an ellipse, in units of its short axis squared: the root of
    (r x / (s + r))^2 + (y / (s + 1))^2 = 1, where r = (long / short)^2 and (r x, y) = axes * point / short^2 lies
    outside. Newton on the reciprocal length, which is nearly linear in s, kept inside a bracket by bisection. */
@@ -27060,18 +27096,6 @@ static void csimi_burst_ellipse(const csimi_wide *mu, const csimi_wide *t, csimi
     }
 }
 
-/* Projection on the boundary of the cone: along (1, mu d). */
-static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
-    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
-    G[0] = c;
-    G[1] = G[3] = c * mu * x;
-    G[2] = G[6] = c * mu * y;
-    G[4] = c * mu * mu * x * x + k * y * y;
-    G[5] = G[7] = (c * mu * mu - k) * x * y;
-    G[8] = c * mu * mu * y * y + k * x * x;
-}
-
 /* Derivative of the projection at trial t with the projected impulse l. */
 static void csimi_burst_derivative(csim_law law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
                                    csimi_wide *G) {
@@ -27099,7 +27123,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
         if (!((csimi_wide)l[0] > 0))
             G[0] = G[4] = G[8] = 0;
         else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
-            csimi_burst_cone(mu, t, G);
+            csimi_cone_derivative(mu, t, G);
         break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) G[4 * k] = CSIMI_WIDE(c->mask >> k & 1u ? 1 : 0);
@@ -32890,29 +32914,29 @@ static csimi_wide csimi_restrain_value(csimi_restrainer *k, const csim_real *v) 
     return value;
 }
 
-/* G of every contact at v. On the boundary of a cone: along the ray (1, mu x, mu y) there, and round the cone. */
+/* G of every contact at v. */
 static void csimi_restrain_derivative(csimi_restrainer *k) {
-    int c, i, j;
+    int c, i;
     for (c = 0; c < k->p->contact_count; ++c) {
         const csim_contact *contact = k->p->contacts + c;
         const csim_real *l = k->lambda + 3 * (ptrdiff_t)c, mu = csimi_restrain_friction(contact);
-        csim_real t[3], length, *G = k->G + 9 * (ptrdiff_t)c;
+        csim_real t[3], *G = k->G + 9 * (ptrdiff_t)c;
+        csimi_wide at[3], D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        const bool cone = csimi_restrain_is_cone(contact), none = cone && !(l[0] > 0);
         csimi_restrain_trial(k, c, k->v, t);
-        length = CSIMI_SQRT(t[1] * t[1] + t[2] * t[2]);
-        CSIMI_MEMSET(G, 0, 9 * sizeof *G);
-        if (!csimi_restrain_is_cone(contact) || length <= mu * t[0]) {
-            for (i = 0; i < 3; ++i) G[4 * i] = l[i] < t[i] || l[i] > t[i] ? 0 : 1 / k->give[c];
-        } else if (l[0] > 0) {
-            const csim_real x = t[1] / length, y = t[2] / length, w[3] = {1, mu * x, mu * y}, round[3] = {0, -y, x};
-            const csim_real along = 1 / ((1 + mu * mu) * k->give[c]), across = mu * l[0] / (length * k->give[c]);
-            for (i = 0; i < 3; ++i)
-                for (j = 0; j < 3; ++j) G[3 * i + j] = along * w[i] * w[j] + across * round[i] * round[j];
+        for (i = 0; i < 3; ++i) {
+            at[i] = (csimi_wide)t[i];
+            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1;
         }
+        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0])
+            csimi_cone_derivative((csimi_wide)mu, at, D);
+        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c];
     }
 }
 
 /* y = (A + J'G J) x */
-static void csimi_restrain_product(csimi_restrainer *k, const csim_real *x, csim_real *y) {
+static void csimi_restrain_product(void *context, const csim_real *x, csim_real *y) {
+    csimi_restrainer *k = (csimi_restrainer *)context;
     const csim_problem *p = k->p;
     int c, i;
     for (c = 0; c < p->contact_count; ++c) {
@@ -32953,32 +32977,6 @@ static bool csimi_restrain_diagonal(csimi_restrainer *k, csim_real *inverse) {
     return true;
 }
 
-/* way = (A + J'G J)^-1 sum, nearly, by conjugate gradients. */
-static bool csimi_restrain_way(csimi_restrainer *k) {
-    const int n = k->p->A.n, m = 3 * n;
-    csim_real *r = k->krylov, *z = r + m, *d = z + m, *q = d + m, *inverse = q + m;
-    csimi_wide rz, first;
-    int step, i;
-    if (!csimi_restrain_diagonal(k, inverse)) return false;
-    for (i = 0; i < m; ++i) r[i] = (csim_real)k->sum[i], k->way[i] = 0;
-    for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
-    CSIMI_MEMCPY(d, z, (size_t)m * sizeof *d);
-    first = rz = (csimi_wide)csimi_sum_dot(m, r, z);
-    for (step = 0; step < CSIMI_GIVE_INNER && rz > CSIMI_WIDE(1e-6) * first; ++step) {
-        csimi_wide curve, old = rz;
-        csim_real share;
-        csimi_restrain_product(k, d, q);
-        curve = (csimi_wide)csimi_sum_dot(m, d, q);
-        if (!(curve > 0)) break;
-        share = (csim_real)(rz / curve);
-        for (i = 0; i < m; ++i) k->way[i] += share * d[i], r[i] -= share * q[i];
-        for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
-        rz = (csimi_wide)csimi_sum_dot(m, r, z);
-        for (i = 0; i < m; ++i) d[i] = z[i] + (csim_real)(rz / old) * d[i];
-    }
-    return first > 0;
-}
-
 /* Newton's method from v, to where the value falls no more. */
 static void csimi_restrain_descend(csimi_restrainer *k) {
     const int m = 3 * k->p->A.n;
@@ -32988,8 +32986,11 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         csimi_wide fall = 0, next = value;
         csim_real share = 1;
         csimi_restrain_derivative(k);
-        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
-        if (!csimi_restrain_way(k)) break;
+        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break;
+        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i], k->way[i] = 0;
+        if (csimi_gradients(k->p->A.n, csimi_restrain_product, k, k->next, k->way, CSIM_R(1e-3), CSIMI_GIVE_INNER,
+                            k->krylov) < 0)
+            break;
         for (i = 0; i < m; ++i) fall += (csimi_wide)k->way[i] * (csimi_wide)k->next[i];
         for (look = 0; look < 12; ++look, share /= 2) {
             for (i = 0; i < m; ++i) k->next[i] = k->v[i] + share * k->way[i];

@@ -32,6 +32,17 @@ CSIM_API void csim_project_cone(csim_real mu, const csim_real *trial, csim_real 
     lambda[2] = scale * trial[2];
 }
 
+CSIMI_FN void csimi_cone_derivative(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+    G[0] = c;
+    G[1] = G[3] = c * mu * x;
+    G[2] = G[6] = c * mu * y;
+    G[4] = c * mu * mu * x * x + k * y * y;
+    G[5] = G[7] = (c * mu * mu - k) * x * y;
+    G[8] = c * mu * mu * y * y + k * x * x;
+}
+
 /* The multiplier s of the nearest point of an ellipse, in units of its short axis squared: the root of
    (r x / (s + r))^2 + (y / (s + 1))^2 = 1, where r = (long / short)^2 and (r x, y) = axes * point / short^2 lies
    outside. Newton on the reciprocal length, which is nearly linear in s, kept inside a bracket by bisection. */

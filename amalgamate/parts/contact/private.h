@@ -71,6 +71,8 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
 /* ---- law.c */
+/* Derivative of csim_project_cone where t lies off the cone and its polar: along (1, mu d), and round the cone. */
+CSIMI_FN void csimi_cone_derivative(csimi_wide mu, const csimi_wide *t, csimi_wide *G);
 /* csim_project_ellipse, or the disk of radius a in builds where both are one. */
 CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t);
 /* Projection under the strict law, in place. */

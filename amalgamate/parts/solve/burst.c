@@ -319,18 +319,6 @@ static void csimi_burst_ellipse(const csimi_wide *mu, const csimi_wide *t, csimi
     }
 }
 
-/* Projection on the boundary of the cone: along (1, mu d). */
-static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
-    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
-    G[0] = c;
-    G[1] = G[3] = c * mu * x;
-    G[2] = G[6] = c * mu * y;
-    G[4] = c * mu * mu * x * x + k * y * y;
-    G[5] = G[7] = (c * mu * mu - k) * x * y;
-    G[8] = c * mu * mu * y * y + k * x * x;
-}
-
 /* Derivative of the projection at trial t with the projected impulse l. */
 static void csimi_burst_derivative(csim_law law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
                                    csimi_wide *G) {
@@ -358,7 +346,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
         if (!((csimi_wide)l[0] > 0))
             G[0] = G[4] = G[8] = 0;
         else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
-            csimi_burst_cone(mu, t, G);
+            csimi_cone_derivative(mu, t, G);
         break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) G[4 * k] = CSIMI_WIDE(c->mask >> k & 1u ? 1 : 0);

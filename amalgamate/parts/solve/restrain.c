@@ -132,29 +132,29 @@ static csimi_wide csimi_restrain_value(csimi_restrainer *k, const csim_real *v) 
     return value;
 }
 
-/* G of every contact at v. On the boundary of a cone: along the ray (1, mu x, mu y) there, and round the cone. */
+/* G of every contact at v. */
 static void csimi_restrain_derivative(csimi_restrainer *k) {
-    int c, i, j;
+    int c, i;
     for (c = 0; c < k->p->contact_count; ++c) {
         const csim_contact *contact = k->p->contacts + c;
         const csim_real *l = k->lambda + 3 * (ptrdiff_t)c, mu = csimi_restrain_friction(contact);
-        csim_real t[3], length, *G = k->G + 9 * (ptrdiff_t)c;
+        csim_real t[3], *G = k->G + 9 * (ptrdiff_t)c;
+        csimi_wide at[3], D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        const bool cone = csimi_restrain_is_cone(contact), none = cone && !(l[0] > 0);
         csimi_restrain_trial(k, c, k->v, t);
-        length = CSIMI_SQRT(t[1] * t[1] + t[2] * t[2]);
-        CSIMI_MEMSET(G, 0, 9 * sizeof *G);
-        if (!csimi_restrain_is_cone(contact) || length <= mu * t[0]) {
-            for (i = 0; i < 3; ++i) G[4 * i] = l[i] < t[i] || l[i] > t[i] ? 0 : 1 / k->give[c];
-        } else if (l[0] > 0) {
-            const csim_real x = t[1] / length, y = t[2] / length, w[3] = {1, mu * x, mu * y}, round[3] = {0, -y, x};
-            const csim_real along = 1 / ((1 + mu * mu) * k->give[c]), across = mu * l[0] / (length * k->give[c]);
-            for (i = 0; i < 3; ++i)
-                for (j = 0; j < 3; ++j) G[3 * i + j] = along * w[i] * w[j] + across * round[i] * round[j];
+        for (i = 0; i < 3; ++i) {
+            at[i] = (csimi_wide)t[i];
+            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1;
         }
+        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0])
+            csimi_cone_derivative((csimi_wide)mu, at, D);
+        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c];
     }
 }
 
 /* y = (A + J'G J) x */
-static void csimi_restrain_product(csimi_restrainer *k, const csim_real *x, csim_real *y) {
+static void csimi_restrain_product(void *context, const csim_real *x, csim_real *y) {
+    csimi_restrainer *k = (csimi_restrainer *)context;
     const csim_problem *p = k->p;
     int c, i;
     for (c = 0; c < p->contact_count; ++c) {
@@ -195,32 +195,6 @@ static bool csimi_restrain_diagonal(csimi_restrainer *k, csim_real *inverse) {
     return true;
 }
 
-/* way = (A + J'G J)^-1 sum, nearly, by conjugate gradients. */
-static bool csimi_restrain_way(csimi_restrainer *k) {
-    const int n = k->p->A.n, m = 3 * n;
-    csim_real *r = k->krylov, *z = r + m, *d = z + m, *q = d + m, *inverse = q + m;
-    csimi_wide rz, first;
-    int step, i;
-    if (!csimi_restrain_diagonal(k, inverse)) return false;
-    for (i = 0; i < m; ++i) r[i] = (csim_real)k->sum[i], k->way[i] = 0;
-    for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
-    CSIMI_MEMCPY(d, z, (size_t)m * sizeof *d);
-    first = rz = (csimi_wide)csimi_sum_dot(m, r, z);
-    for (step = 0; step < CSIMI_GIVE_INNER && rz > CSIMI_WIDE(1e-6) * first; ++step) {
-        csimi_wide curve, old = rz;
-        csim_real share;
-        csimi_restrain_product(k, d, q);
-        curve = (csimi_wide)csimi_sum_dot(m, d, q);
-        if (!(curve > 0)) break;
-        share = (csim_real)(rz / curve);
-        for (i = 0; i < m; ++i) k->way[i] += share * d[i], r[i] -= share * q[i];
-        for (i = 0; i < n; ++i) csimi_mul3(inverse + 9 * (ptrdiff_t)i, r + 3 * (ptrdiff_t)i, z + 3 * (ptrdiff_t)i);
-        rz = (csimi_wide)csimi_sum_dot(m, r, z);
-        for (i = 0; i < m; ++i) d[i] = z[i] + (csim_real)(rz / old) * d[i];
-    }
-    return first > 0;
-}
-
 /* Newton's method from v, to where the value falls no more. */
 static void csimi_restrain_descend(csimi_restrainer *k) {
     const int m = 3 * k->p->A.n;
@@ -230,8 +204,11 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         csimi_wide fall = 0, next = value;
         csim_real share = 1;
         csimi_restrain_derivative(k);
-        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
-        if (!csimi_restrain_way(k)) break;
+        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break;
+        for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i], k->way[i] = 0;
+        if (csimi_gradients(k->p->A.n, csimi_restrain_product, k, k->next, k->way, CSIM_R(1e-3), CSIMI_GIVE_INNER,
+                            k->krylov) < 0)
+            break;
         for (i = 0; i < m; ++i) fall += (csimi_wide)k->way[i] * (csimi_wide)k->next[i];
         for (look = 0; look < 12; ++look, share /= 2) {
             for (i = 0; i < m; ++i) k->next[i] = k->v[i] + share * k->way[i];

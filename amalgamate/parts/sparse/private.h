@@ -28,6 +28,10 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
    work[4 * 3n + 9n]. Returns iterations, or -1 when a pivot or the curvature is not positive or rhs or x not finite. */
 CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
                        int max_iterations, csim_real *work, const csim_tasks *tasks);
+/* The same for y = H x of n blocks; the inverses of its diagonal blocks are the caller's, at work + 12 n. */
+typedef void csimi_operator(void *context, const csim_real *x, csim_real *y);
+CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, const csim_real *rhs, csim_real *x,
+                             csim_real tol, int max_iterations, csim_real *work);
 /* Largest eigenvalue of W A, W a positive diagonal (3n), by power steps from x (in: start, out: the last iterate, so
    that it can be kept warm); a lower bound that the caller enlarges, 0 when x or A is zero. One product a step.
    work[2 * 3n]. */
