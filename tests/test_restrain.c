@@ -1,6 +1,7 @@
 /* What is kept of a solve that missed (solve/restrain.c): against a dense solve, a search over the shares, and
    projected gradients for the answer where contacts give way, all written out here. */
 #include "check.h"
+#include "cond_scenes.h"
 #include "contact_problems.h"
 
 enum { NODES = 8, SIZE = 3 * NODES, TOUCHES = 10, ROWS = 3 * TOUCHES, GRID = 40 };
@@ -159,18 +160,22 @@ static void least(const double *first, const double *second, double q) {
         }
 }
 
-static bool restrain(const csim_real *start, csim_real *v, csim_real *lambda) {
-    void *memory = malloc(1 << 20);
-    csimi_arena arena = csimi_arena_in((unsigned char *)memory, 1 << 20);
+static bool restrain_of(const csim_problem *p, const csim_real *start, csim_real *v, csim_real *lambda) {
+    void *memory = malloc(1 << 22);
+    csimi_arena arena = csimi_arena_in((unsigned char *)memory, 1 << 22);
     csim_solution solution;
     csim_outcome outcome;
     bool done;
     memset(&outcome, 0, sizeof outcome);
     solution.v = v;
     solution.lambda = lambda;
-    done = csimi_restrain(&cp.p, start, &arena, NULL, &solution, &outcome);
+    done = csimi_restrain(p, start, &arena, NULL, &solution, &outcome);
     free(memory);
     return done;
+}
+
+static bool restrain(const csim_real *start, csim_real *v, csim_real *lambda) {
+    return restrain_of(&cp.p, start, v, lambda);
 }
 
 /* One problem: the exact impulses, too large by some factor and with a part that is none, and a start of begun times
@@ -242,6 +247,35 @@ TEST(impulses_that_are_far_too_large_give_way) {
         motion(want, motion_of, &size);
         motion(kept, motion_of, &q);
         NEAR(q, size, TOL(1e-6, GIVEN) * fabs(size));
+    }
+}
+
+/* Of a solid so stiff that the answer where contacts give way is not found in the time it has, what the solve found
+   is kept: the impulses that stop the solid, which falls through the floor without. */
+TEST(what_is_stiff_keeps_what_its_solve_found) {
+    static const double young[3] = {1e6, 1e8, 1e9};
+    int k, i;
+    for (k = 0; k < 3; k++) {
+        const double size[3] = {0.1, 0.1, 0.1}, at[3] = {0, 0, 0};
+        const csim_real up[3] = {0, 0, 1};
+        csim_solver_params params = csim_default_solver_params();
+        csim_real *start, pressed = 0, kept = 0;
+        toy s;
+        CASE("%g Pa", young[k]);
+        toy_begin(&s, 8, 8, 8, size, at, false, young[k], 1000, 0, 0.01);
+        toy_gravity(&s, 9.81);
+        for (i = 0; i < 81; i++) toy_touch(&s, i, -1, -1, s.X + 3 * i, up, 0, 0.5);
+        for (i = 0; i < s.nodes; i++) s.v[3 * i + 2] = -1;
+        toy_finish(&s, 0);
+        toy_problem(&s);
+        start = (csim_real *)toy_alloc(3 * (size_t)s.row_count, sizeof *start);
+        STATUS(toy_solve(&s, &params), CSIM_OK);
+        for (i = 0; i < s.row_count; i++) pressed += s.lambda[3 * i];
+        CHECK(restrain_of(&s.problem, start, s.v, s.lambda));
+        for (i = 0; i < s.row_count; i++) kept += s.lambda[3 * i];
+        NEAR(kept, pressed, TOL(1e-3, 0.1) * (double)pressed);
+        free(start);
+        toy_free(&s);
     }
 }
 

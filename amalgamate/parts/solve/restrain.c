@@ -23,7 +23,8 @@
    floor away from under everything else: bodies would fall through. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3)
-#define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
+#define CSIMI_GIVE_FAR CSIMI_WIDE(100)   /* squares of impulses, over those that suffice: of no use */
+#define CSIMI_GIVE_LEFT CSIMI_WIDE(1e-3) /* squares of impulses, over those there are */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
@@ -302,9 +303,10 @@ static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from
     }
 }
 
-/* The answer where contacts give way. */
-static void csimi_restrain_giving(csimi_restrainer *k) {
-    int pass, c;
+/* The answer where contacts give way; false: the slope that is left shows that it is not near. */
+static bool csimi_restrain_giving(csimi_restrainer *k) {
+    csimi_wide left = 0, whole;
+    int pass, c, i;
     csimi_restrain_open(k);
     CSIMI_MEMSET(k->v, 0, 3 * (size_t)k->p->A.n * sizeof *k->v);
     for (pass = 0; pass < CSIMI_GIVE_PASSES; ++pass) {
@@ -318,6 +320,12 @@ static void csimi_restrain_giving(csimi_restrainer *k) {
                 k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
         }
     }
+    whole = csimi_sum_dot(3 * k->p->contact_count, k->lambda, k->lambda);
+    for (i = 0; i < 3 * k->p->A.n; ++i) {
+        left += k->sum[i] * k->sum[i];
+        whole += (csimi_wide)k->p->b[i] * (csimi_wide)k->p->b[i];
+    }
+    return left <= CSIMI_GIVE_LEFT * whole;
 }
 
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
@@ -336,9 +344,9 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     v[0] = k.v, v[1] = k.own;
     ok = !arena->overflow;
     if (ok) {
-        csimi_restrain_giving(&k);
+        const bool gives = csimi_restrain_giving(&k);
         csimi_restrain_feasible(p, solution->lambda, k.rows);
-        if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
+        if (gives && csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
             CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         csimi_restrain_feasible(p, start, k.lambda);
         ok = csimi_restrain_motion(&k, true, NULL, k.free, tasks);
@@ -368,3 +376,4 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
 #undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_GIVE
 #undef CSIMI_GIVE_FAR
+#undef CSIMI_GIVE_LEFT
