@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e067d28d6c2b0d84
+   Hash of the parts: d375f3e6f4db0e4a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6476,7 +6476,7 @@ typedef struct csimi_step_frame {
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csim_real *margin;          /* [shapes] how far each may go and be seen, m */
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
-    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
+    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; or CSIMI_MISSED_... */
     csimi_found_contact *found; /* [contacts] */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
@@ -6533,6 +6533,9 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse cor
 CSIMI_FN bool csimi_can_shorten(const csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN csim_status csimi_shorten(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
                                    csimi_arena *arena);
+CSIMI_FN bool csimi_stand_still(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
+/* in frame->missed: of a node that was held on its way; of an island that stands still */
+enum { CSIMI_MISSED_HELD = 2, CSIMI_MISSED_STILL };
 /* Positions and velocities after the step by frame->v. step.c */
 CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 
@@ -45006,10 +45009,11 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
     return ray.most;
 }
 
-/* A node that goes far enough to be followed. */
+/* A node that goes far enough to be followed, or stands still where a wall may come. */
 static bool csimi_path_goes(const csimi_paths *p, int node) {
     return p->w->store.state.node_mode[node] == CSIMI_FREE &&
-           p->h * csim_length(csimi_load3(p->v + 3 * (size_t)node)) > p->slack;
+           (p->f->missed[node] == CSIMI_MISSED_STILL ||
+            p->h * csim_length(csimi_load3(p->v + 3 * (size_t)node)) > p->slack);
 }
 
 static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) {
@@ -45082,7 +45086,9 @@ static void csimi_path_nodes(csimi_paths *p) {
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
-            if (csimi_path_goes(p, node) && csimi_path_node(p, slot, node) < 1) p->f->stats.stopped++;
+            if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
+            p->f->stats.stopped++;
+            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
         }
     }
 }
@@ -45898,6 +45904,25 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     }
     csimi_pop(arena, mark);
     return csimi_integrate(w, f, step);
+}
+
+/* Nodes that are held on their way strain what they belong to. Where the world has gained by it, islands that missed
+   and were held stand still for this step. True: some do, and ways are to be held once more. */
+CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const double now = csimi_energy_sum(&w->store.state);
+    bool any = false;
+    int i, k;
+    if (csimi_energy_sum(&f->next) <= now + csimi_work_done(w, f) + 1e-9 * (now < 0 ? -now : now)) return false;
+    for (i = 0; i < f->blocks; i++) {
+        const int g = f->missed[i] == CSIMI_MISSED_HELD ? f->island[i] : -1;
+        for (k = g < 0 ? 0 : f->island_first[g]; g >= 0 && k < f->island_first[g + 1]; k++) {
+            csim_real *v = f->v + 3 * (size_t)f->island_blocks[k];
+            v[0] = v[1] = v[2] = 0;
+            f->missed[f->island_blocks[k]] = CSIMI_MISSED_STILL;
+            any = true;
+        }
+    }
+    return any && csimi_integrate(w, f, step) == CSIM_OK;
 }
 
 #undef CSIMI_SHORTEN_HALVINGS
@@ -47018,6 +47043,12 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
+        f->stats.stopped = 0;
+        f->stats.stopped_short = 0;
+        csimi_look_unseen(w, f, arena);
+        csimi_hold_paths(w, f, f->h, arena);
+    }
     if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
@@ -53105,6 +53136,7 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     return CSIM_OK;
 }
+CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return false; }
 #endif
 
 #if defined(CONDSIM_NO_STATISTICS)

@@ -582,10 +582,11 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
     return ray.most;
 }
 
-/* A node that goes far enough to be followed. */
+/* A node that goes far enough to be followed, or stands still where a wall may come. */
 static bool csimi_path_goes(const csimi_paths *p, int node) {
     return p->w->store.state.node_mode[node] == CSIMI_FREE &&
-           p->h * csim_length(csimi_load3(p->v + 3 * (size_t)node)) > p->slack;
+           (p->f->missed[node] == CSIMI_MISSED_STILL ||
+            p->h * csim_length(csimi_load3(p->v + 3 * (size_t)node)) > p->slack);
 }
 
 static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) {
@@ -658,7 +659,9 @@ static void csimi_path_nodes(csimi_paths *p) {
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
-            if (csimi_path_goes(p, node) && csimi_path_node(p, slot, node) < 1) p->f->stats.stopped++;
+            if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
+            p->f->stats.stopped++;
+            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
         }
     }
 }

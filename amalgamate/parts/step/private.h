@@ -114,7 +114,7 @@ typedef struct csimi_step_frame {
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csim_real *margin;          /* [shapes] how far each may go and be seen, m */
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
-    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
+    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; or CSIMI_MISSED_... */
     csimi_found_contact *found; /* [contacts] */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
@@ -171,6 +171,9 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse cor
 CSIMI_FN bool csimi_can_shorten(const csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN csim_status csimi_shorten(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
                                    csimi_arena *arena);
+CSIMI_FN bool csimi_stand_still(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
+/* in frame->missed: of a node that was held on its way; of an island that stands still */
+enum { CSIMI_MISSED_HELD = 2, CSIMI_MISSED_STILL };
 /* Positions and velocities after the step by frame->v. step.c */
 CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 

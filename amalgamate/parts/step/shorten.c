@@ -138,5 +138,24 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     return csimi_integrate(w, f, step);
 }
 
+/* Nodes that are held on their way strain what they belong to. Where the world has gained by it, islands that missed
+   and were held stand still for this step. True: some do, and ways are to be held once more. */
+CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const double now = csimi_energy_sum(&w->store.state);
+    bool any = false;
+    int i, k;
+    if (csimi_energy_sum(&f->next) <= now + csimi_work_done(w, f) + 1e-9 * (now < 0 ? -now : now)) return false;
+    for (i = 0; i < f->blocks; i++) {
+        const int g = f->missed[i] == CSIMI_MISSED_HELD ? f->island[i] : -1;
+        for (k = g < 0 ? 0 : f->island_first[g]; g >= 0 && k < f->island_first[g + 1]; k++) {
+            csim_real *v = f->v + 3 * (size_t)f->island_blocks[k];
+            v[0] = v[1] = v[2] = 0;
+            f->missed[f->island_blocks[k]] = CSIMI_MISSED_STILL;
+            any = true;
+        }
+    }
+    return any && csimi_integrate(w, f, step) == CSIM_OK;
+}
+
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS

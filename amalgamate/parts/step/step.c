@@ -335,6 +335,12 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
+        f->stats.stopped = 0;
+        f->stats.stopped_short = 0;
+        csimi_look_unseen(w, f, arena);
+        csimi_hold_paths(w, f, f->h, arena);
+    }
     if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);

@@ -679,6 +679,7 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     return CSIM_OK;
 }
+CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return false; }
 #endif
 
 #if defined(CONDSIM_NO_STATISTICS)
