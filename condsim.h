@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d375f3e6f4db0e4a
+   Hash of the parts: c56421733213e440
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6049,6 +6049,8 @@ CSIMI_FN void csimi_sync_state(csimi_store *store);
 
 /* ---- bed.c: what a step does not see, and waking it */
 
+enum { CSIMI_LEVEL_SHAPES = 64 }; /* so many static ones go to bed in any world */
+CSIM_INLINE bool csimi_has_bed(const csimi_counts *n) { return n->slept > 0 || n->shapes >= CSIMI_LEVEL_SHAPES; }
 #ifndef CONDSIM_NO_SLEEP
 CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n);
 /* From here to the other, the counts of the world are those of what is awake; `all` keeps what they are. */
@@ -6622,6 +6624,7 @@ typedef struct csimi_detector {
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f);
@@ -6631,6 +6634,9 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena);
 /* What lies in bed within reach of what is awake, into d->near; returns how much. */
 CSIMI_FN int csimi_still_near(csimi_detector *d);
+/* Shapes in bed whose boxes meet one grown by so much, and by what is thick in bed: listed, ascending. */
+CSIMI_FN int csimi_still_about(const csim_world *world, csim_vec3 lower, csim_vec3 upper, csim_real grow,
+                               uint64_t *shape);
 /* Whether a contact of these two is none: one of them is asleep, and wakes when the other can push it. */
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b);
 /* After a step that was done: who comes to rest. */
@@ -6641,6 +6647,10 @@ CSIM_INLINE void csimi_still_layout(csimi_detector *d, const csimi_counts *n, cs
     (void)d, (void)n, (void)arena;
 }
 CSIM_INLINE int csimi_still_near(csimi_detector *d) { return (void)d, 0; }
+CSIM_INLINE int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 upper, csim_real grow,
+                                  uint64_t *shape) {
+    return (void)w, (void)lower, (void)upper, (void)grow, (void)shape, 0;
+}
 CSIM_INLINE bool csimi_touch_wakes(csimi_detector *d, int a, int b) { return (void)d, (void)a, (void)b, false; }
 CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     (void)w, (void)f, (void)arena;
@@ -16890,6 +16900,7 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
 #define CSIMI_BOUNDS_BINS 12
 #define CSIMI_BOUNDS_EVEN 28 /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 #define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
+#define CSIMI_BOUNDS_LEAN 4  /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
@@ -17000,12 +17011,33 @@ static void csimi_bounds_give(csimi_bounds_tree *t, int n) {
     t->free_node = n;
 }
 
+static void csimi_bounds_refit(csimi_bounds_tree *t, int n) {
+    csimi_bounds_node *node = t->node + n;
+    csimi_bounds_unite(node, t->node + node->left, t->node + node->right);
+    t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
+}
+
+/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes that
+   come in a row would make a chain. */
+static void csimi_bounds_balance(csimi_bounds_tree *t, int n) {
+    csimi_bounds_node *node = t->node + n;
+    const bool right = t->height[node->right] > t->height[node->left];
+    int *low = right ? &node->left : &node->right, *high;
+    const int side = right ? node->right : node->left, other = *low;
+    if (t->height[side] <= t->height[other] + CSIMI_BOUNDS_LEAN) return;
+    high = t->height[t->node[side].right] > t->height[t->node[side].left] ? &t->node[side].right : &t->node[side].left;
+    *low = *high;
+    *high = other;
+    t->parent[*low] = n;
+    t->parent[other] = side;
+    csimi_bounds_refit(t, side);
+}
+
 /* The box and height of a node and all above it, from those below. */
 static void csimi_bounds_renew(csimi_bounds_tree *t, int n) {
     for (; n >= 0; n = t->parent[n]) {
-        csimi_bounds_node *node = t->node + n;
-        csimi_bounds_unite(node, t->node + node->left, t->node + node->right);
-        t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
+        csimi_bounds_balance(t, n);
+        csimi_bounds_refit(t, n);
     }
 }
 
@@ -17431,6 +17463,7 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #undef CSIMI_BOUNDS_BINS
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
+#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY
 #endif
 
@@ -34339,12 +34372,15 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
+enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it meets nothing */
+
 /* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
    makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    n->contacts = csimi_most_items((int64_t)5 * n->shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
+    const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES), bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
+    n->contacts = csimi_most_items((int64_t)5 * shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
                                    (int64_t)2 * n->frames + 32);
-    n->pairs = csimi_most_items((int64_t)4 * (n->shapes + n->bodies) + (int64_t)8 * n->frames + 32);
+    n->pairs = csimi_most_items((int64_t)4 * (shapes + bodies) + (int64_t)8 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
 }
@@ -34890,10 +34926,10 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) {
 CSIMI_COLD
 /* ==== begin store/bed.c ========================================================================================= */
 #if !defined(CONDSIM_NO_SLEEP)
-/* store/bed: what a step does not see. A world that sleeps keeps the items of bodies that are asleep, and of static
-   rigid bodies that no link holds on to, behind those of all others in the arrays that models walk over. While a step
-   runs, the counts of the world are those of what is awake: every loop of it ends where the bed begins, and a pile
-   asleep costs nothing. Before and after, the counts are of everything.
+/* store/bed: what a step does not see. A world that sleeps, or has many static shapes, keeps the items of bodies that
+   are asleep, and of static rigid bodies that no link holds on to, behind those of all others in the arrays that models
+   walk over. While a step runs, the counts of the world are those of what is awake: every loop of it ends where the bed
+   begins, and a pile asleep or a large level costs nothing. Before and after, the counts are of everything.
 
    Bodies stand in these arrays zone by zone, awake, in bed, added since, and inside a zone in the order of their list;
    rigid bodies, springs and joints, each one item, in any order. */
@@ -34931,7 +34967,7 @@ static void csimi_bed_layout(csimi_bed *bed, const csimi_counts *n, csimi_arena 
 CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n) {
     csimi_bed bed;
     csimi_arena arena = csimi_arena_counting();
-    if (n->slept == 0) return 0;
+    if (!csimi_has_bed(n)) return 0;
     csimi_bed_layout(&bed, n, &arena);
     return arena.used;
 }
@@ -34957,13 +34993,23 @@ CSIMI_FN bool csimi_has_sensor(const csimi_store *s, const csimi_body *b) {
     return false;
 }
 
+/* Whether static bodies go to bed. */
+static bool csimi_bed_levels(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    int i, shapes = 0;
+    for (i = 0; i < w->live_bodies && shapes < CSIMI_LEVEL_SHAPES; i++)
+        if (s->body[s->body_list[i]].motion == CSIM_STATIC) shapes += s->body[s->body_list[i]].shape_count;
+    return w->def.can_sleep || shapes >= CSIMI_LEVEL_SHAPES;
+}
+
 /* Sensors stay up: they see what sleeps and what never moves. */
 static void csimi_bed_choose(const csim_world *w, csimi_bed *bed) {
     const csimi_store *s = &w->store;
+    const bool levels = csimi_bed_levels(w);
     int i, k, slot[6];
     for (i = 0; i < s->count.bodies; i++) {
         const csimi_body *b = s->body + i;
-        bed->lies[i] = b->rest.asleep || (w->def.can_sleep && b->alive && b->kind == CSIM_RIGID &&
+        bed->lies[i] = b->rest.asleep || (levels && b->alive && b->kind == CSIM_RIGID &&
                                           b->motion == CSIM_STATIC && !csimi_has_sensor(s, b));
     }
     for (i = 0; i < s->count.links; i++) {
@@ -35278,7 +35324,7 @@ CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all) {
     *all = s->count;
     s->active = s->body_list;
     s->active_count = w->live_bodies;
-    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0) return;
+    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w))) return;
     if (w->bed_stale || w->pattern_stale) csimi_make_bed(w);
     s->active = s->active_list;
     s->active_count = w->live_bodies - s->bedded;
@@ -39016,7 +39062,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     staged.bedded = h.bedded;
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
-    if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
+    if (h.bedded > 0 && !csimi_has_bed(&need)) need.slept = 1; /* what lies in bed takes room to be moved */
     if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
@@ -39504,7 +39550,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    const size_t leaves = n->slept > 0 ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
 }
@@ -39542,6 +39588,24 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
         }
     }
     csimi_sort_near(d->near, count);
+    return count;
+}
+
+CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 upper, csim_real grow, uint64_t *shape) {
+    const csimi_store *s = &w->store;
+    const csimi_look *l = &s->look;
+    const csim_real r = grow + s->bed_thickness;
+    const csim_vec3 g = csim_v3(r, r, r);
+    csimi_bounds_walk walk;
+    int leaf, count = 0;
+    if (s->bedded == 0) return 0;
+    csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, g), csim_add(upper, g));
+    while ((leaf = csimi_bounds_next(&walk)) >= 0) {
+        const csimi_body *b = s->body + l->leaf_body[leaf];
+        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf]))
+            shape[count++] = (uint64_t)(b->first_shape + l->leaf_part[leaf]);
+    }
+    csimi_sort_near(shape, count);
     return count;
 }
 
@@ -41349,6 +41413,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
+    d->frame->margin[shape] = 0;
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -41466,7 +41531,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
     if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
-    CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
@@ -41490,6 +41554,15 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
                           "at most capacity.contacts; call csim_world_reserve");
     }
     return CSIM_OK;
+}
+
+CSIMI_FN int csimi_awake_shapes(const csim_world *w, uint64_t *shape) {
+    int i, k, count = 0;
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = w->store.body + w->store.active[i];
+        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) shape[count++] = (uint64_t)k;
+    }
+    return count;
 }
 
 /* ---- the same contact in another configuration */
@@ -44449,6 +44522,8 @@ typedef struct csimi_paths {
     unsigned char *looked; /* [bodies] its path is followed */
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
     csim_real *lower, *upper; /* [3 shapes] bounds of the way */
+    uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
+    int awake;
     int *near, near_count;    /* [shapes] that the nodes of one body may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
@@ -44463,6 +44538,7 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -44643,16 +44719,35 @@ static int csimi_path_root(csimi_paths *p, int slot) {
     return slot;
 }
 
+static void csimi_path_start(csimi_paths *p, int slot) {
+    p->group[slot] = slot;
+    p->carrier[slot] = -1;
+    p->until[slot] = 1;
+    p->looked[slot] = 0;
+}
+
+/* A shape in bed is made ready when something comes near it. */
+static void csimi_path_still(csimi_paths *p, int shape) {
+    const int slot = p->w->store.shape_body[shape];
+    if (!csimi_lies(&p->w->store, slot)) return;
+    csimi_path_start(p, slot);
+    csimi_path_bounds(p, shape);
+}
+
+/* Lists the shapes about a box grown by so much. */
+static int csimi_path_about(csimi_paths *p, const csim_real *lower, const csim_real *upper, csim_real grow) {
+    const int count = p->awake + csimi_still_about(p->w, csimi_load3(lower), csimi_load3(upper), grow,
+                                                   p->list + p->awake);
+    int k;
+    for (k = p->awake; k < count; k++) csimi_path_still(p, (int)p->list[k]);
+    return count;
+}
+
 /* What joints hold together stops together. */
 static void csimi_path_groups(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i;
-    for (i = 0; i < s->count.bodies; i++) {
-        p->group[i] = i;
-        p->carrier[i] = -1;
-        p->until[i] = 1;
-        p->looked[i] = 0;
-    }
+    for (i = 0; i < s->active_count; i++) csimi_path_start(p, s->active[i]);
     for (i = 0; i < s->count.joints; i++) {
         const csimi_link *l = s->link + s->joint[i].link;
         int a, b;
@@ -44662,7 +44757,7 @@ static void csimi_path_groups(csimi_paths *p) {
         b = csimi_path_root(p, l->body[1]);
         p->group[csimi_imax(a, b)] = csimi_imin(a, b);
     }
-    for (i = 0; i < s->count.bodies; i++) p->group[i] = csimi_path_root(p, i);
+    for (i = 0; i < s->active_count; i++) p->group[s->active[i]] = csimi_path_root(p, s->active[i]);
 }
 
 /* ---- two shapes */
@@ -44906,12 +45001,13 @@ static bool csimi_path_stop(csimi_paths *p, int slot, int other, csim_real t) {
 static bool csimi_path_pairs(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     bool stopped = false;
-    int a, b;
-    for (a = 0; a < s->count.shapes; a++) {
-        const int slot = s->shape_body[a];
+    int i, k, count;
+    for (i = 0; i < p->awake; i++) {
+        const int a = (int)p->list[i], slot = s->shape_body[a];
         if (!p->looked[slot] || s->shape[a].field) continue;
-        for (b = 0; b < s->count.shapes; b++) {
-            const int other = s->shape_body[b];
+        count = csimi_path_about(p, p->lower + 3 * (size_t)a, p->upper + 3 * (size_t)a, p->slack);
+        for (k = 0; k < count; k++) {
+            const int b = (int)p->list[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
@@ -44936,6 +45032,8 @@ static bool csimi_path_strays(csimi_paths *p) {
         const csimi_passing *q = p->f->passing + i;
         csim_real t;
         if (!q->strays) continue;
+        csimi_path_still(p, q->a);
+        csimi_path_still(p, q->b);
         p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
         p->fine = p->w->def.follow_paths;
@@ -45026,7 +45124,7 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     const csimi_body *b = s->body + slot;
     const csim_real r = b->radius + b->surface.thickness + p->slack;
     csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
-    int k, c;
+    int i, k, c, listed;
     for (k = 0; k < count; k++) {
         const int node = csimi_path_node_of(s, b, k);
         const csim_real *x = s->state.x + 3 * (size_t)node, *v = p->v + 3 * (size_t)node;
@@ -45036,8 +45134,9 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
         }
     }
     p->near_count = 0;
-    for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
-        const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
+    listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
+    for (i = 0; i < listed; i++) {
+        const csim_real *from = p->lower + 3 * (size_t)(k = (int)p->list[i]), *to = p->upper + 3 * (size_t)k;
         const csim_real reach = r + s->skin[k].surface.thickness;
         if (csimi_path_leaves(s->shape + k)) continue;
         if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
@@ -45156,7 +45255,8 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
-        for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
+        p.awake = csimi_awake_shapes(w, p.list);
+        for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;
@@ -45195,6 +45295,8 @@ typedef struct csimi_eye {
     int *thrown, count;       /* [shapes] */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
     int *near;                /* [shapes] that the nodes of one body come near */
+    uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
+    int awake;
     double deepest;
 } csimi_eye;
 
@@ -45211,6 +45313,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
+    e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
 }
 
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
@@ -45381,15 +45484,21 @@ static void csimi_eye_again(csimi_eye *e, int a, int b) {
     csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
 }
 
+/* Lists the shapes about a ball. */
+static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
+    return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+}
+
 static void csimi_eye_thrown(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
-    int i, b;
+    int i, k;
     for (i = 0; i < e->count; i++) {
         const int a = e->thrown[i], slot = s->shape_body[a];
         const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
         const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
-        for (b = 0; b < s->count.shapes; b++)
-            if (csimi_eye_near(e, slot, a, c, r, b)) csimi_eye_again(e, a, b);
+        const int count = csimi_eye_about(e, c, r);
+        for (k = 0; k < count; k++)
+            if (csimi_eye_near(e, slot, a, c, r, (int)e->list[k])) csimi_eye_again(e, a, (int)e->list[k]);
     }
 }
 
@@ -45436,7 +45545,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     const csimi_body *b = s->body + slot;
     csim_vec3 middle = csim_v3(0, 0, 0);
     csim_real far = 0;
-    int k, moving = 0, found = 0;
+    int k, listed, moving = 0, found = 0;
     for (k = 0; k < count; k++) {
         const int node = csimi_eye_node(e, b, k);
         if (csimi_eye_moves(e, node)) moving++;
@@ -45446,8 +45555,10 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
                                                                       3 * (size_t)csimi_eye_node(e, b, k)))));
-    for (k = 0; k < s->count.shapes; k++)
-        if (csimi_eye_near(e, slot, -1, middle, far + b->radius + b->surface.thickness, k)) e->near[found++] = k;
+    far += b->radius + b->surface.thickness;
+    listed = csimi_eye_about(e, middle, far);
+    for (k = 0; k < listed; k++)
+        if (csimi_eye_near(e, slot, -1, middle, far, (int)e->list[k])) e->near[found++] = (int)e->list[k];
     return found;
 }
 
@@ -45533,6 +45644,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
+    e.awake = csimi_awake_shapes(w, e.list);
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
@@ -56007,6 +56119,7 @@ CSIMI_WARM
 #undef CSIMI_BOUNDS_BINS
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
+#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY
 #undef CSIMI_ABREAST_SIZE
 #undef CSIMI_POLY

@@ -199,6 +199,20 @@ TEST(bounds_tree_stays_shallow) {
     free(b.block);
 }
 
+/* Tiles of a floor one after the other, as a level is made: no row of them makes a chain for which all is built anew. */
+TEST(bounds_tree_takes_a_floor_tile_by_tile) {
+    static boxes b;
+    int i;
+    boxes_start(&b);
+    for (i = 0; i < LEAVES; i++) {
+        const csim_vec3 x = csim_v3((csim_real)(i % 100), (csim_real)(i / 100), 0);
+        csimi_bounds_insert(&b.tree, x, csim_add(x, csim_v3(1, 1, CSIM_R(0.1))));
+        CHECK(b.tree.height[b.tree.root] < 24);
+        EQUAL(b.tree.changes, i + 1);
+    }
+    free(b.block);
+}
+
 /* ---- shapes */
 
 static csim_quat random_turn(void) {

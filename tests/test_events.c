@@ -711,26 +711,27 @@ static void fuzz(int steps, int seed) {
 
 /* A heap that came to rest has nothing to tell, and on the way there single contacts begin many times over while the
    pair of shapes they belong to is told once. */
-SLOW_TEST(rest_tells_nothing) {
+static void comes_to_rest(int count, int wide, int steps) {
     csim_world_def def = csim_default_world_def();
     csim_rigid_def d = csim_default_rigid_def();
     const csim_shape box = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
     csim_world *w;
     csim_body_id id;
-    int i, told = 0, begins = 0, touching = 0;
+    int i, told = 0, begins = 0, touching = 0, awake = 0;
     long single = 0;
     STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
     csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id);
     d.shapes = &box;
     d.shape_count = 1;
-    for (i = 0; i < 60; i++) {
-        d.pose.position = csim_v3((csim_real)(0.25 * (i % 3) + draw(0, 0.05)),
-                                  (csim_real)(0.25 * (i / 3 % 3) + draw(0, 0.05)), (csim_real)(0.15 + 0.25 * (i / 9)));
+    for (i = 0; i < count; i++) {
+        d.pose.position = csim_v3((csim_real)(0.25 * (i % wide) + draw(0, 0.05)),
+                                  (csim_real)(0.25 * (i / wide % wide) + draw(0, 0.05)),
+                                  (csim_real)(0.15 + 0.25 * (i / (wide * wide))));
         d.pose.rotation = csim_quat_axis_angle(csim_v3((csim_real)draw(0, 1), (csim_real)draw(0, 1), 1),
                                                (csim_real)draw(0, 2));
         csim_create_rigid(w, &d, &id);
     }
-    for (i = 0; i < 540; i++) {
+    for (i = 0; i < steps; i++) {
         csim_events e;
         int n, k;
         const csim_contact_info *c;
@@ -740,13 +741,21 @@ SLOW_TEST(rest_tells_nothing) {
         touching = e.touching_count;
         c = csim_world_contacts(w, &n);
         for (k = 0; k < n; k++) single += c[k].began;
-        if (i >= 480) told += e.begin_count + e.end_count + e.hit_count;
+        if (i < steps - 60) continue;
+        told += e.begin_count + e.end_count + e.hit_count;
+        awake += n;
     }
-    CHECK(begins > 100 && touching >= 60);
+    CHECK(begins > count && touching >= count && awake > 60 * count);
     CHECK(single > 2L * begins);
     EQUAL(told, 0);
+    printf("    %d boxes: %d pairs began on the way and %d touch; in the last second %d are told\n", count, begins,
+           touching, told);
     csim_destroy_world(w);
 }
+
+SLOW_TEST(rest_tells_nothing) { comes_to_rest(60, 3, 540); }
+
+LONG_TEST(rest_of_a_thousand_tells_nothing) { comes_to_rest(1000, 10, 900); }
 
 static csim_body_id put(csim_world *w, csim_shape shape, csim_vec3 at, csim_vec3 velocity, void *user) {
     csim_rigid_def d = csim_default_rigid_def();

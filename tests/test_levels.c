@@ -6,6 +6,8 @@
 #include "../examples/scenes/scene.h"
 #include "scene_run.h"
 
+#include <time.h>
+
 /* ---- one body against a flat part of a field, and against the plane that it is */
 
 enum { ACROSS = 33 };
@@ -174,4 +176,209 @@ SLOW_TEST(bodies_slide_and_roll_over_triangles_as_over_a_plane) {
         CHECK(figure(&r, "uncertified") <= TOL(0, 2));
         scene_close(r.s);
     }
+}
+
+/* ---- large levels */
+
+/* Hills of 2 side^2 triangles of half a metre, the first corner at (-extent, -extent). */
+static void hills(int side, csim_real **vertex, int **triangle) {
+    int i, j;
+    *vertex = (csim_real *)malloc(3 * (size_t)(side + 1) * (size_t)(side + 1) * sizeof(csim_real));
+    *triangle = (int *)malloc(6 * (size_t)side * (size_t)side * sizeof(int));
+    for (j = 0; j <= side; j++)
+        for (i = 0; i <= side; i++) {
+            csim_real *x = *vertex + 3 * ((size_t)j * (size_t)(side + 1) + (size_t)i);
+            const double at[2] = {0.5 * (i - side / 2), 0.5 * (j - side / 2)};
+            x[0] = (csim_real)at[0], x[1] = (csim_real)at[1];
+            x[2] = (csim_real)(0.3 * sin(0.7 * at[0]) * cos(0.9 * at[1]));
+        }
+    for (j = 0; j < side; j++)
+        for (i = 0; i < side; i++) {
+            int *t = *triangle + 6 * ((size_t)j * (size_t)side + (size_t)i);
+            const int low = j * (side + 1) + i, high = low + side + 1;
+            t[0] = low, t[1] = low + 1, t[2] = high + 1;
+            t[3] = low, t[4] = high + 1, t[5] = high;
+        }
+}
+
+static double milliseconds(void) { return 1e3 * (double)clock() / CLOCKS_PER_SEC; }
+
+enum { OVER = 40, LOOKS = 90 };
+
+/* OVER bodies of five kinds above the middle, over a level or what floor puts there. */
+static csim_world *above(const csim_shape *level, void (*floor)(csim_world *)) {
+    csim_world_def def = csim_default_world_def();
+    csim_rigid_def d = csim_default_rigid_def();
+    const csim_vec3 corner[4] = {csim_v3(CSIM_R(0.2), 0, CSIM_R(-0.1)), csim_v3(CSIM_R(-0.15), CSIM_R(0.15), CSIM_R(-0.1)),
+                                 csim_v3(CSIM_R(-0.1), CSIM_R(-0.2), CSIM_R(-0.1)), csim_v3(0, 0, CSIM_R(0.2))};
+    csim_world *w = NULL;
+    csim_body_id id;
+    int i;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    if (level) {
+        d.motion = CSIM_STATIC;
+        d.shapes = level, d.shape_count = 1;
+        STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    }
+    if (floor) floor(w);
+    d = csim_default_rigid_def();
+    for (i = 0; i < OVER; i++) {
+        const csim_shape s = any_shape(i % 5, corner);
+        d.shapes = &s, d.shape_count = 1;
+        d.pose.position = csim_v3(CSIM_R(0.83) * (csim_real)(i % 7 - 3), CSIM_R(0.79) * (csim_real)(i / 7 - 3), 1);
+        STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    }
+    return w;
+}
+
+/* Mean milliseconds of a step, after the first. */
+static double steps_of(csim_world *w, long *contacts) {
+    double from = 0;
+    int i;
+    for (*contacts = i = 0; i < LOOKS; i++) {
+        if (i == 1) from = milliseconds();
+        STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+        *contacts += csim_world_stats(w).contacts;
+    }
+    return (milliseconds() - from) / (LOOKS - 1);
+}
+
+/* Built, saved, opened elsewhere; over it goes what goes over its middle alone, with the same contacts. */
+LONG_TEST(a_level_of_a_million_triangles) {
+    static const int sides[2] = {40, 708};
+    double took[3];
+    long contacts[3];
+    uint64_t hash[3];
+    int k;
+    for (k = 0; k < 3; k++) {
+        csim_triangle_field_def d = csim_default_triangle_field_def();
+        const csim_field *field = NULL;
+        const int side = sides[k > 0];
+        csim_real *vertex;
+        int *triangle;
+        size_t bytes, kept;
+        unsigned char *block, *again = NULL;
+        csim_shape level;
+        csim_world *w;
+        double from = milliseconds(), built;
+        hills(side, &vertex, &triangle);
+        d.vertices = vertex, d.vertex_count = (side + 1) * (side + 1);
+        d.triangles = triangle, d.triangle_count = 2 * side * side;
+        STATUS(csim_triangle_field_bytes(&d, &bytes, NULL), CSIM_OK);
+        block = (unsigned char *)block_of(bytes);
+        from = milliseconds();
+        STATUS(csim_create_triangle_field_in(&d, block, bytes, &field, NULL), CSIM_OK);
+        built = milliseconds() - from;
+        kept = csim_field_get_info(field).bytes;
+        free(vertex), free(triangle);
+        if (k == 2) {
+            again = (unsigned char *)block_of(kept);
+            memcpy(again, field, kept);
+            memset(block, 0xA5, bytes);
+            from = milliseconds();
+            STATUS(csim_open_field(again, kept, &field, NULL), CSIM_OK);
+            built = milliseconds() - from;
+        }
+        level = csim_field_shape(field);
+        w = above(&level, NULL);
+        took[k] = steps_of(w, contacts + k);
+        hash[k] = csim_world_hash(w);
+        printf("    %d triangles %s in %.0f ms, %.0f bytes each; a step of %d bodies %.3f ms, %ld contacts\n",
+               d.triangle_count, k == 2 ? "opened" : "built", built, (double)kept / d.triangle_count, OVER, took[k],
+               contacts[k]);
+        csim_destroy_world(w);
+    }
+    NEAR(contacts[1], contacts[0], 0.02 * (double)contacts[0]); /* in another order, and so to other bits */
+    EQUAL(contacts[1], contacts[2]);
+    CHECK(hash[1] == hash[2]);
+}
+
+static void tiles(csim_world *w, int side) {
+    const csim_shape tile = csim_box(csim_v3(CSIM_R(0.24), CSIM_R(0.24), CSIM_R(0.1)));
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id;
+    int i;
+    d.motion = CSIM_STATIC;
+    d.shapes = &tile, d.shape_count = 1;
+    for (i = 0; i < side * side; i++) {
+        d.pose.position = csim_v3(CSIM_R(0.5) * (csim_real)(i % side - side / 2),
+                                  CSIM_R(0.5) * (csim_real)(i / side - side / 2), 0);
+        STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    }
+}
+
+static void few_tiles(csim_world *w) { tiles(w, 16); }
+static void many_tiles(csim_world *w) { tiles(w, 317); }
+
+/* They are out of the way of a step from so many on, and are there all the same: touched, moved, saved, destroyed. */
+TEST(many_static_shapes_lie_in_bed) {
+    const csim_shape ball = csim_sphere(CSIM_R(0.15));
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_world_def def = csim_default_world_def();
+    csim_pose pose = csim_pose_identity();
+    csim_world *w = above(NULL, few_tiles), *other = NULL;
+    const int before = w->live_bodies;
+    csim_body_id id, tile;
+    csim_body_id list[400];
+    uint64_t hash;
+    void *kept;
+    size_t bytes;
+    int i;
+    d.shapes = &ball, d.shape_count = 1;
+    d.pose.position = csim_v3(3, 3, CSIM_R(0.25));
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    for (i = 0; i < 60; i++) STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+    EQUAL(w->store.active_count, OVER + 1);
+    EQUAL(w->store.bedded, before - OVER);
+    STATUS(csim_body_get_pose(w, id, &pose), CSIM_OK);
+    NEAR(pose.position.z, 0.25, 1e-3); /* on a tile */
+    STATUS(csim_world_save(w, NULL, &bytes), CSIM_OK);
+    kept = malloc(bytes);
+    STATUS(csim_world_save(w, kept, &bytes), CSIM_OK);
+    for (i = 0; i < 30; i++) STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+    hash = csim_world_hash(w);
+    STATUS(csim_world_restore(w, kept, bytes), CSIM_OK);
+    STATUS(csim_create_world(&def, &other, NULL), CSIM_OK);
+    STATUS(csim_world_restore(other, kept, bytes), CSIM_OK);
+    for (i = 0; i < 30; i++) {
+        STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+        STATUS(csim_world_step(other, CSIM_R(1) / 60), CSIM_OK);
+    }
+    CHECK(csim_world_hash(w) == hash);
+    CHECK(csim_world_hash(other) == hash);
+    csim_destroy_world(other);
+    free(kept);
+    /* its tile goes down: the ball falls; the others go away: those left get up */
+    i = csim_world_bodies(w, list, 400);
+    for (tile = id; i > 0; i--) {
+        csim_pose at;
+        STATUS(csim_body_get_pose(w, list[i - 1], &at), CSIM_OK);
+        if (csim_length(csim_sub(at.position, csim_v3(3, 3, 0))) < CSIM_R(0.01)) tile = list[i - 1];
+    }
+    pose = csim_pose_identity();
+    pose.position = csim_v3(3, 3, -1);
+    STATUS(csim_body_set_pose(w, tile, pose), CSIM_OK);
+    for (i = 0; i < 60; i++) STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+    STATUS(csim_body_get_pose(w, id, &pose), CSIM_OK);
+    NEAR(pose.position.z, -0.75, 1e-3);
+    for (i = csim_world_bodies(w, list, 400); i > 0 && w->live_bodies > OVER + 40; i--)
+        if (w->store.body[list[i - 1].index1 - 1].motion == CSIM_STATIC) STATUS(csim_destroy_body(w, list[i - 1]), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+    EQUAL(w->store.active_count, w->live_bodies);
+    csim_destroy_world(w);
+}
+
+LONG_TEST(a_hundred_thousand_static_shapes) {
+    double took[2];
+    long contacts[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        csim_world *w = above(NULL, k ? many_tiles : few_tiles);
+        took[k] = steps_of(w, contacts + k);
+        printf("    %d static shapes: a step of %d bodies %.3f ms, %ld contacts\n", k ? 317 * 317 : 16 * 16, OVER, took[k],
+               contacts[k]);
+        csim_destroy_world(w);
+    }
+    CHECK(contacts[0] > 20 * LOOKS);
+    EQUAL(contacts[0], contacts[1]);
 }

@@ -4,6 +4,7 @@
 #define CSIMI_BOUNDS_BINS 12
 #define CSIMI_BOUNDS_EVEN 28 /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 #define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
+#define CSIMI_BOUNDS_LEAN 4  /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
@@ -114,12 +115,33 @@ static void csimi_bounds_give(csimi_bounds_tree *t, int n) {
     t->free_node = n;
 }
 
+static void csimi_bounds_refit(csimi_bounds_tree *t, int n) {
+    csimi_bounds_node *node = t->node + n;
+    csimi_bounds_unite(node, t->node + node->left, t->node + node->right);
+    t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
+}
+
+/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes that
+   come in a row would make a chain. */
+static void csimi_bounds_balance(csimi_bounds_tree *t, int n) {
+    csimi_bounds_node *node = t->node + n;
+    const bool right = t->height[node->right] > t->height[node->left];
+    int *low = right ? &node->left : &node->right, *high;
+    const int side = right ? node->right : node->left, other = *low;
+    if (t->height[side] <= t->height[other] + CSIMI_BOUNDS_LEAN) return;
+    high = t->height[t->node[side].right] > t->height[t->node[side].left] ? &t->node[side].right : &t->node[side].left;
+    *low = *high;
+    *high = other;
+    t->parent[*low] = n;
+    t->parent[other] = side;
+    csimi_bounds_refit(t, side);
+}
+
 /* The box and height of a node and all above it, from those below. */
 static void csimi_bounds_renew(csimi_bounds_tree *t, int n) {
     for (; n >= 0; n = t->parent[n]) {
-        csimi_bounds_node *node = t->node + n;
-        csimi_bounds_unite(node, t->node + node->left, t->node + node->right);
-        t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
+        csimi_bounds_balance(t, n);
+        csimi_bounds_refit(t, n);
     }
 }
 
@@ -545,4 +567,5 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #undef CSIMI_BOUNDS_BINS
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
+#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY

@@ -63,6 +63,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
+    d->frame->margin[shape] = 0;
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -180,7 +181,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
     if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
-    CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
@@ -204,6 +204,15 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
                           "at most capacity.contacts; call csim_world_reserve");
     }
     return CSIM_OK;
+}
+
+CSIMI_FN int csimi_awake_shapes(const csim_world *w, uint64_t *shape) {
+    int i, k, count = 0;
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = w->store.body + w->store.active[i];
+        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) shape[count++] = (uint64_t)k;
+    }
+    return count;
 }
 
 /* ---- the same contact in another configuration */

@@ -22,6 +22,8 @@ typedef struct csimi_paths {
     unsigned char *looked; /* [bodies] its path is followed */
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
     csim_real *lower, *upper; /* [3 shapes] bounds of the way */
+    uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
+    int awake;
     int *near, near_count;    /* [shapes] that the nodes of one body may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
@@ -36,6 +38,7 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -216,16 +219,35 @@ static int csimi_path_root(csimi_paths *p, int slot) {
     return slot;
 }
 
+static void csimi_path_start(csimi_paths *p, int slot) {
+    p->group[slot] = slot;
+    p->carrier[slot] = -1;
+    p->until[slot] = 1;
+    p->looked[slot] = 0;
+}
+
+/* A shape in bed is made ready when something comes near it. */
+static void csimi_path_still(csimi_paths *p, int shape) {
+    const int slot = p->w->store.shape_body[shape];
+    if (!csimi_lies(&p->w->store, slot)) return;
+    csimi_path_start(p, slot);
+    csimi_path_bounds(p, shape);
+}
+
+/* Lists the shapes about a box grown by so much. */
+static int csimi_path_about(csimi_paths *p, const csim_real *lower, const csim_real *upper, csim_real grow) {
+    const int count = p->awake + csimi_still_about(p->w, csimi_load3(lower), csimi_load3(upper), grow,
+                                                   p->list + p->awake);
+    int k;
+    for (k = p->awake; k < count; k++) csimi_path_still(p, (int)p->list[k]);
+    return count;
+}
+
 /* What joints hold together stops together. */
 static void csimi_path_groups(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i;
-    for (i = 0; i < s->count.bodies; i++) {
-        p->group[i] = i;
-        p->carrier[i] = -1;
-        p->until[i] = 1;
-        p->looked[i] = 0;
-    }
+    for (i = 0; i < s->active_count; i++) csimi_path_start(p, s->active[i]);
     for (i = 0; i < s->count.joints; i++) {
         const csimi_link *l = s->link + s->joint[i].link;
         int a, b;
@@ -235,7 +257,7 @@ static void csimi_path_groups(csimi_paths *p) {
         b = csimi_path_root(p, l->body[1]);
         p->group[csimi_imax(a, b)] = csimi_imin(a, b);
     }
-    for (i = 0; i < s->count.bodies; i++) p->group[i] = csimi_path_root(p, i);
+    for (i = 0; i < s->active_count; i++) p->group[s->active[i]] = csimi_path_root(p, s->active[i]);
 }
 
 /* ---- two shapes */
@@ -479,12 +501,13 @@ static bool csimi_path_stop(csimi_paths *p, int slot, int other, csim_real t) {
 static bool csimi_path_pairs(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     bool stopped = false;
-    int a, b;
-    for (a = 0; a < s->count.shapes; a++) {
-        const int slot = s->shape_body[a];
+    int i, k, count;
+    for (i = 0; i < p->awake; i++) {
+        const int a = (int)p->list[i], slot = s->shape_body[a];
         if (!p->looked[slot] || s->shape[a].field) continue;
-        for (b = 0; b < s->count.shapes; b++) {
-            const int other = s->shape_body[b];
+        count = csimi_path_about(p, p->lower + 3 * (size_t)a, p->upper + 3 * (size_t)a, p->slack);
+        for (k = 0; k < count; k++) {
+            const int b = (int)p->list[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
@@ -509,6 +532,8 @@ static bool csimi_path_strays(csimi_paths *p) {
         const csimi_passing *q = p->f->passing + i;
         csim_real t;
         if (!q->strays) continue;
+        csimi_path_still(p, q->a);
+        csimi_path_still(p, q->b);
         p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
         p->fine = p->w->def.follow_paths;
@@ -599,7 +624,7 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     const csimi_body *b = s->body + slot;
     const csim_real r = b->radius + b->surface.thickness + p->slack;
     csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
-    int k, c;
+    int i, k, c, listed;
     for (k = 0; k < count; k++) {
         const int node = csimi_path_node_of(s, b, k);
         const csim_real *x = s->state.x + 3 * (size_t)node, *v = p->v + 3 * (size_t)node;
@@ -609,8 +634,9 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
         }
     }
     p->near_count = 0;
-    for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
-        const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
+    listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
+    for (i = 0; i < listed; i++) {
+        const csim_real *from = p->lower + 3 * (size_t)(k = (int)p->list[i]), *to = p->upper + 3 * (size_t)k;
         const csim_real reach = r + s->skin[k].surface.thickness;
         if (csimi_path_leaves(s->shape + k)) continue;
         if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
@@ -729,7 +755,8 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
-        for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
+        p.awake = csimi_awake_shapes(w, p.list);
+        for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;

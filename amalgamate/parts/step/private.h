@@ -260,6 +260,7 @@ typedef struct csimi_detector {
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f);
@@ -269,6 +270,9 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena);
 /* What lies in bed within reach of what is awake, into d->near; returns how much. */
 CSIMI_FN int csimi_still_near(csimi_detector *d);
+/* Shapes in bed whose boxes meet one grown by so much, and by what is thick in bed: listed, ascending. */
+CSIMI_FN int csimi_still_about(const csim_world *world, csim_vec3 lower, csim_vec3 upper, csim_real grow,
+                               uint64_t *shape);
 /* Whether a contact of these two is none: one of them is asleep, and wakes when the other can push it. */
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b);
 /* After a step that was done: who comes to rest. */
@@ -279,6 +283,10 @@ CSIM_INLINE void csimi_still_layout(csimi_detector *d, const csimi_counts *n, cs
     (void)d, (void)n, (void)arena;
 }
 CSIM_INLINE int csimi_still_near(csimi_detector *d) { return (void)d, 0; }
+CSIM_INLINE int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 upper, csim_real grow,
+                                  uint64_t *shape) {
+    return (void)w, (void)lower, (void)upper, (void)grow, (void)shape, 0;
+}
 CSIM_INLINE bool csimi_touch_wakes(csimi_detector *d, int a, int b) { return (void)d, (void)a, (void)b, false; }
 CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     (void)w, (void)f, (void)arena;

@@ -6,7 +6,7 @@
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    const size_t leaves = n->slept > 0 ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
 }
@@ -44,6 +44,24 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
         }
     }
     csimi_sort_near(d->near, count);
+    return count;
+}
+
+CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 upper, csim_real grow, uint64_t *shape) {
+    const csimi_store *s = &w->store;
+    const csimi_look *l = &s->look;
+    const csim_real r = grow + s->bed_thickness;
+    const csim_vec3 g = csim_v3(r, r, r);
+    csimi_bounds_walk walk;
+    int leaf, count = 0;
+    if (s->bedded == 0) return 0;
+    csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, g), csim_add(upper, g));
+    while ((leaf = csimi_bounds_next(&walk)) >= 0) {
+        const csimi_body *b = s->body + l->leaf_body[leaf];
+        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf]))
+            shape[count++] = (uint64_t)(b->first_shape + l->leaf_part[leaf]);
+    }
+    csimi_sort_near(shape, count);
     return count;
 }
 

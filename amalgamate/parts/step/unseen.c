@@ -22,6 +22,8 @@ typedef struct csimi_eye {
     int *thrown, count;       /* [shapes] */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
     int *near;                /* [shapes] that the nodes of one body come near */
+    uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
+    int awake;
     double deepest;
 } csimi_eye;
 
@@ -38,6 +40,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
+    e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
 }
 
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
@@ -208,15 +211,21 @@ static void csimi_eye_again(csimi_eye *e, int a, int b) {
     csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
 }
 
+/* Lists the shapes about a ball. */
+static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
+    return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+}
+
 static void csimi_eye_thrown(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
-    int i, b;
+    int i, k;
     for (i = 0; i < e->count; i++) {
         const int a = e->thrown[i], slot = s->shape_body[a];
         const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
         const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
-        for (b = 0; b < s->count.shapes; b++)
-            if (csimi_eye_near(e, slot, a, c, r, b)) csimi_eye_again(e, a, b);
+        const int count = csimi_eye_about(e, c, r);
+        for (k = 0; k < count; k++)
+            if (csimi_eye_near(e, slot, a, c, r, (int)e->list[k])) csimi_eye_again(e, a, (int)e->list[k]);
     }
 }
 
@@ -263,7 +272,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     const csimi_body *b = s->body + slot;
     csim_vec3 middle = csim_v3(0, 0, 0);
     csim_real far = 0;
-    int k, moving = 0, found = 0;
+    int k, listed, moving = 0, found = 0;
     for (k = 0; k < count; k++) {
         const int node = csimi_eye_node(e, b, k);
         if (csimi_eye_moves(e, node)) moving++;
@@ -273,8 +282,10 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
                                                                       3 * (size_t)csimi_eye_node(e, b, k)))));
-    for (k = 0; k < s->count.shapes; k++)
-        if (csimi_eye_near(e, slot, -1, middle, far + b->radius + b->surface.thickness, k)) e->near[found++] = k;
+    far += b->radius + b->surface.thickness;
+    listed = csimi_eye_about(e, middle, far);
+    for (k = 0; k < listed; k++)
+        if (csimi_eye_near(e, slot, -1, middle, far, (int)e->list[k])) e->near[found++] = (int)e->list[k];
     return found;
 }
 
@@ -360,6 +371,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
+    e.awake = csimi_awake_shapes(w, e.list);
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);

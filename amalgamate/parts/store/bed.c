@@ -1,7 +1,7 @@
-/* store/bed: what a step does not see. A world that sleeps keeps the items of bodies that are asleep, and of static
-   rigid bodies that no link holds on to, behind those of all others in the arrays that models walk over. While a step
-   runs, the counts of the world are those of what is awake: every loop of it ends where the bed begins, and a pile
-   asleep costs nothing. Before and after, the counts are of everything.
+/* store/bed: what a step does not see. A world that sleeps, or has many static shapes, keeps the items of bodies that
+   are asleep, and of static rigid bodies that no link holds on to, behind those of all others in the arrays that models
+   walk over. While a step runs, the counts of the world are those of what is awake: every loop of it ends where the bed
+   begins, and a pile asleep or a large level costs nothing. Before and after, the counts are of everything.
 
    Bodies stand in these arrays zone by zone, awake, in bed, added since, and inside a zone in the order of their list;
    rigid bodies, springs and joints, each one item, in any order. */
@@ -40,7 +40,7 @@ static void csimi_bed_layout(csimi_bed *bed, const csimi_counts *n, csimi_arena 
 CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n) {
     csimi_bed bed;
     csimi_arena arena = csimi_arena_counting();
-    if (n->slept == 0) return 0;
+    if (!csimi_has_bed(n)) return 0;
     csimi_bed_layout(&bed, n, &arena);
     return arena.used;
 }
@@ -66,13 +66,23 @@ CSIMI_FN bool csimi_has_sensor(const csimi_store *s, const csimi_body *b) {
     return false;
 }
 
+/* Whether static bodies go to bed. */
+static bool csimi_bed_levels(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    int i, shapes = 0;
+    for (i = 0; i < w->live_bodies && shapes < CSIMI_LEVEL_SHAPES; i++)
+        if (s->body[s->body_list[i]].motion == CSIM_STATIC) shapes += s->body[s->body_list[i]].shape_count;
+    return w->def.can_sleep || shapes >= CSIMI_LEVEL_SHAPES;
+}
+
 /* Sensors stay up: they see what sleeps and what never moves. */
 static void csimi_bed_choose(const csim_world *w, csimi_bed *bed) {
     const csimi_store *s = &w->store;
+    const bool levels = csimi_bed_levels(w);
     int i, k, slot[6];
     for (i = 0; i < s->count.bodies; i++) {
         const csimi_body *b = s->body + i;
-        bed->lies[i] = b->rest.asleep || (w->def.can_sleep && b->alive && b->kind == CSIM_RIGID &&
+        bed->lies[i] = b->rest.asleep || (levels && b->alive && b->kind == CSIM_RIGID &&
                                           b->motion == CSIM_STATIC && !csimi_has_sensor(s, b));
     }
     for (i = 0; i < s->count.links; i++) {
@@ -387,7 +397,7 @@ CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all) {
     *all = s->count;
     s->active = s->body_list;
     s->active_count = w->live_bodies;
-    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0) return;
+    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w))) return;
     if (w->bed_stale || w->pattern_stale) csimi_make_bed(w);
     s->active = s->active_list;
     s->active_count = w->live_bodies - s->bedded;

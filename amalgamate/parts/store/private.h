@@ -500,6 +500,8 @@ CSIMI_FN void csimi_sync_state(csimi_store *store);
 
 /* ---- bed.c: what a step does not see, and waking it */
 
+enum { CSIMI_LEVEL_SHAPES = 64 }; /* so many static ones go to bed in any world */
+CSIM_INLINE bool csimi_has_bed(const csimi_counts *n) { return n->slept > 0 || n->shapes >= CSIMI_LEVEL_SHAPES; }
 #ifndef CONDSIM_NO_SLEEP
 CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n);
 /* From here to the other, the counts of the world are those of what is awake; `all` keeps what they are. */

@@ -213,7 +213,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     staged.bedded = h.bedded;
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
-    if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
+    if (h.bedded > 0 && !csimi_has_bed(&need)) need.slept = 1; /* what lies in bed takes room to be moved */
     if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
