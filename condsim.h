@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c56421733213e440
+   Hash of the parts: eb5660a9a1a15edc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5816,6 +5816,12 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
         X(slept_touches) X(tree_rows)
 
+/* The members of csim_capacity. */
+#define CSIMI_CAPACITY_MEMBERS(X)                                                                                      \
+    X(bodies) X(nodes) X(rigids) X(shapes) X(hulls) X(tets) X(membranes) X(surface) X(triangles) X(links) X(axes)      \
+    X(frames) X(bends) X(matrix_blocks) X(contacts) X(pairs) X(trees) X(tree_links) X(coords) X(tree_span)             \
+    X(tree_rows) X(modal) X(aggregates)
+
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
     CSIMI_WORLD_AXES(CSIMI_X)
@@ -6015,6 +6021,8 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 CSIMI_FN int csimi_most_items(int64_t n);
 CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
+/* Array i of the store, its csimi_axis, and the bytes of an item; false: there are no more. */
+CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
@@ -17017,8 +17025,8 @@ static void csimi_bounds_refit(csimi_bounds_tree *t, int n) {
     t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
 }
 
-/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes that
-   come in a row would make a chain. */
+/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes
+   that come in a row would make a chain. */
 static void csimi_bounds_balance(csimi_bounds_tree *t, int n) {
     csimi_bounds_node *node = t->node + n;
     const bool right = t->height[node->right] > t->height[node->left];
@@ -33858,18 +33866,10 @@ CSIMI_FN void csimi_look_step(csim_world *w) {
 CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     csimi_counts n;
     CSIMI_MEMSET(&n, 0, sizeof n);
-    n.bodies = c->bodies;
-    n.nodes = c->nodes;
-    n.rigids = c->rigids;
-    n.shapes = c->shapes;
-    n.hulls = c->hulls;
-    n.frames = c->frames;
-    n.bends = c->bends;
-    n.tets = c->tets;
-    n.membranes = c->membranes;
-    n.surface = c->surface;
-    n.triangles = c->triangles;
-    n.links = n.springs = n.joints = c->links;
+#define CSIMI_X(member) n.member = c->member;
+    CSIMI_CAPACITY_MEMBERS(CSIMI_X)
+#undef CSIMI_X
+    n.springs = n.joints = c->links;
 #ifdef CONDSIM_NO_SPRINGS
     n.springs = 0;
 #endif
@@ -33879,46 +33879,17 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
 #ifdef CONDSIM_NO_CABLE
     n.bends = 0;
 #endif
-    n.axes = c->axes;
-    n.contacts = n.ended = c->contacts;
-    n.aggregates = c->aggregates;
-    n.matrix_blocks = c->matrix_blocks;
-    n.pairs = c->pairs;
+    n.ended = c->contacts;
     n.touches = csimi_touches_of(c->pairs);
-    n.trees = c->trees;
-    n.tree_links = c->tree_links;
-    n.coords = c->coords;
-    n.tree_span = c->tree_span;
-    n.tree_rows = c->tree_rows;
-    n.modal = c->modal;
     return n;
 }
 
 CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     csim_capacity c;
-    c.bodies = n->bodies;
-    c.nodes = n->nodes;
-    c.rigids = n->rigids;
-    c.shapes = n->shapes;
-    c.hulls = n->hulls;
-    c.frames = n->frames;
-    c.bends = n->bends;
-    c.tets = n->tets;
-    c.membranes = n->membranes;
-    c.surface = n->surface;
-    c.triangles = n->triangles;
+#define CSIMI_X(member) c.member = n->member;
+    CSIMI_CAPACITY_MEMBERS(CSIMI_X)
+#undef CSIMI_X
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
-    c.axes = n->axes;
-    c.contacts = n->contacts;
-    c.aggregates = n->aggregates;
-    c.matrix_blocks = n->matrix_blocks;
-    c.pairs = n->pairs;
-    c.trees = n->trees;
-    c.tree_links = n->tree_links;
-    c.coords = n->coords;
-    c.tree_span = n->tree_span;
-    c.tree_rows = n->tree_rows;
-    c.modal = n->modal;
     return c;
 }
 
@@ -33979,6 +33950,14 @@ static void *csimi_line_array(const csimi_array_line *line, const csimi_store *s
     void *array;
     CSIMI_MEMCPY(&array, (const unsigned char *)s + line->pointer, sizeof array);
     return array;
+}
+
+CSIMI_FN bool csimi_store_array(const csimi_store *s, int i, void **array, int *axis, size_t *bytes) {
+    if (i >= CSIMI_ARRAY_LINES) return false;
+    *array = csimi_line_array(csimi_array_lines + i, s);
+    *axis = csimi_array_lines[i].axis / (int)sizeof(int);
+    *bytes = csimi_array_lines[i].bytes;
+    return true;
 }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
@@ -34377,7 +34356,8 @@ enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it 
 /* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
    makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES), bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
+    const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES);
+    const int bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
     n->contacts = csimi_most_items((int64_t)5 * shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
                                    (int64_t)2 * n->frames + 32);
     n->pairs = csimi_most_items((int64_t)4 * (shapes + bodies) + (int64_t)8 * n->frames + 32);
@@ -35129,51 +35109,27 @@ static bool csimi_bed_stays(const int *place, int count) {
     return true;
 }
 
-/* What becomes of the arrays of each axis. */
-#define CSIMI_BED_stay(axis, name, size)
-#define CSIMI_BED_move(axis, name, size) \
-    if (axis##_moves) csimi_bed_move(s->name, size, s->count.axis, bed->axis, bed->room);
-#define CSIMI_BED_swap(axis, name, size) \
-    if (axis##_moves) csimi_bed_swap(s->name, size, s->count.axis, bed->axis);
-#define CSIMI_BED_OF_nodes CSIMI_BED_move
-#define CSIMI_BED_OF_rigids CSIMI_BED_swap
-#define CSIMI_BED_OF_tets CSIMI_BED_move
-#define CSIMI_BED_OF_membranes CSIMI_BED_move
-#define CSIMI_BED_OF_frames CSIMI_BED_move
-#define CSIMI_BED_OF_bends CSIMI_BED_move
-#define CSIMI_BED_OF_springs CSIMI_BED_swap
-#define CSIMI_BED_OF_joints CSIMI_BED_swap
-#define CSIMI_BED_OF_axes CSIMI_BED_swap
-#define CSIMI_BED_OF_trees CSIMI_BED_move
-#define CSIMI_BED_OF_tree_links CSIMI_BED_move
-#define CSIMI_BED_OF_coords CSIMI_BED_move
-#define CSIMI_BED_OF_modal CSIMI_BED_move
-#define CSIMI_BED_OF_bodies CSIMI_BED_stay
-#define CSIMI_BED_OF_shapes CSIMI_BED_stay
-#define CSIMI_BED_OF_hulls CSIMI_BED_stay
-#define CSIMI_BED_OF_surface CSIMI_BED_stay
-#define CSIMI_BED_OF_triangles CSIMI_BED_stay
-#define CSIMI_BED_OF_links CSIMI_BED_stay
-#define CSIMI_BED_OF_contacts CSIMI_BED_stay
-#define CSIMI_BED_OF_kept CSIMI_BED_stay
-#define CSIMI_BED_OF_ended CSIMI_BED_stay
-#define CSIMI_BED_OF_touches CSIMI_BED_stay
-#define CSIMI_BED_OF_slept_touches CSIMI_BED_stay
-#define CSIMI_BED_OF_slept CSIMI_BED_stay
-#define CSIMI_BED_OF_slept_kept CSIMI_BED_stay
-
 /* Every array of the axes in bed; false: nothing had to move. */
 static bool csimi_bed_arrays(csimi_store *s, const csimi_bed *bed) {
+    const int *place[CSIMI_AXES];
+    int count[CSIMI_AXES], i, axis;
+    size_t bytes;
+    void *array;
     bool any = false;
-#define CSIMI_X(axis) const bool axis##_moves = !csimi_bed_stays(bed->axis, s->count.axis);
+    CSIMI_MEMSET(place, 0, sizeof place);
+    CSIMI_MEMCPY(count, &s->count, sizeof count);
+#define CSIMI_X(name) \
+    if (!csimi_bed_stays(bed->name, s->count.name)) any = true, place[CSIMI_AXIS_##name] = bed->name;
     CSIMI_BED_AXES(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis, type, name, per, holds) CSIMI_BED_OF_##axis(axis, name, sizeof(type) * (per))
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
-#define CSIMI_X(axis) any = any || axis##_moves;
-    CSIMI_BED_AXES(CSIMI_X)
-#undef CSIMI_X
+    for (i = 0; any && csimi_store_array(s, i, &array, &axis, &bytes); i++) {
+        if (!place[axis]) continue;
+        if (axis == CSIMI_AXIS_rigids || axis == CSIMI_AXIS_springs || axis == CSIMI_AXIS_joints ||
+            axis == CSIMI_AXIS_axes)
+            csimi_bed_swap(array, bytes, count[axis], place[axis]);
+        else
+            csimi_bed_move(array, bytes, count[axis], place[axis], bed->room);
+    }
     return any;
 }
 
@@ -35324,7 +35280,8 @@ CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all) {
     *all = s->count;
     s->active = s->body_list;
     s->active_count = w->live_bodies;
-    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w))) return;
+    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w)))
+        return;
     if (w->bed_stale || w->pattern_stale) csimi_make_bed(w);
     s->active = s->active_list;
     s->active_count = w->live_bodies - s->bedded;
@@ -35493,35 +35450,6 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
     w->woken = s->woke_count = 0;
 }
 
-#undef CSIMI_BED_stay
-#undef CSIMI_BED_move
-#undef CSIMI_BED_swap
-#undef CSIMI_BED_OF_nodes
-#undef CSIMI_BED_OF_rigids
-#undef CSIMI_BED_OF_tets
-#undef CSIMI_BED_OF_membranes
-#undef CSIMI_BED_OF_frames
-#undef CSIMI_BED_OF_bends
-#undef CSIMI_BED_OF_springs
-#undef CSIMI_BED_OF_joints
-#undef CSIMI_BED_OF_axes
-#undef CSIMI_BED_OF_trees
-#undef CSIMI_BED_OF_tree_links
-#undef CSIMI_BED_OF_coords
-#undef CSIMI_BED_OF_modal
-#undef CSIMI_BED_OF_bodies
-#undef CSIMI_BED_OF_shapes
-#undef CSIMI_BED_OF_hulls
-#undef CSIMI_BED_OF_surface
-#undef CSIMI_BED_OF_triangles
-#undef CSIMI_BED_OF_links
-#undef CSIMI_BED_OF_contacts
-#undef CSIMI_BED_OF_kept
-#undef CSIMI_BED_OF_ended
-#undef CSIMI_BED_OF_touches
-#undef CSIMI_BED_OF_slept_touches
-#undef CSIMI_BED_OF_slept
-#undef CSIMI_BED_OF_slept_kept
 #endif
 #endif
 
@@ -39143,7 +39071,6 @@ CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, siz
 #undef CSIMI_MAGIC
 #endif
 
-#ifndef CONDSIM_NO_SLEEP
 static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int count) {
     int i;
     for (i = 0; i < count; i++) {
@@ -39153,6 +39080,7 @@ static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int 
     return h;
 }
 
+#ifndef CONDSIM_NO_SLEEP
 /* Body by body in the order of their list, for in the arrays they stand as they sleep. */
 static uint64_t csimi_sleepers_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
@@ -39187,7 +39115,6 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     uint64_t h = CSIMI_FNV_START;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
-    int i;
 #ifndef CONDSIM_NO_SLEEP
     if (w->def.can_sleep) return csimi_sleepers_hash(w);
 #endif
@@ -39200,11 +39127,7 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
     h = csimi_fnv(h, s->state.link_pose, 7 * (size_t)s->count.tree_links * real);
     h = csimi_fnv(h, s->state.coord_rate, 3 * (size_t)s->count.coords * real);
-    for (i = 0; i < s->count.contacts; i++) {
-        h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
-        h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);
-    }
-    return h;
+    return csimi_hash_contacts(h, s->contact, s->count.contacts);
 }
 
 #define CSIMI_TEXT_OF_(x) #x
@@ -52210,37 +52133,14 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
-    static const char *const names[] = {
-        "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
-        "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
-        "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
-        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
-    int value[23], i;
-    value[0] = c->bodies;
-    value[1] = c->nodes;
-    value[2] = c->rigids;
-    value[3] = c->shapes;
-    value[4] = c->hulls;
-    value[5] = c->tets;
-    value[6] = c->surface;
-    value[7] = c->triangles;
-    value[8] = c->links;
-    value[9] = c->matrix_blocks;
-    value[10] = c->contacts;
-    value[11] = c->pairs;
-    value[12] = c->aggregates;
-    value[13] = c->frames;
-    value[14] = c->bends;
-    value[15] = c->membranes;
-    value[16] = c->trees;
-    value[17] = c->tree_links;
-    value[18] = c->coords;
-    value[19] = c->tree_span;
-    value[20] = c->modal;
-    value[21] = c->axes;
-    value[22] = c->tree_rows;
-    for (i = 0; i < 23; i++)
+#define CSIMI_X(member) "capacity." #member,
+    static const char *const names[] = {CSIMI_CAPACITY_MEMBERS(CSIMI_X)};
+#undef CSIMI_X
+#define CSIMI_X(member) c->member,
+    const int value[] = {CSIMI_CAPACITY_MEMBERS(CSIMI_X)};
+#undef CSIMI_X
+    int i;
+    for (i = 0; i < (int)(sizeof value / sizeof *value); i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -56065,6 +55965,7 @@ CSIMI_WARM
 #undef CSIMI_TREE_ARRAYS
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
+#undef CSIMI_CAPACITY_MEMBERS
 #undef CSIMI_UNKNOWNS
 #undef CSIMI_BED_AXES
 #undef CSIMI_POSITIONS
@@ -56203,35 +56104,6 @@ CSIMI_WARM
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
-#undef CSIMI_BED_stay
-#undef CSIMI_BED_move
-#undef CSIMI_BED_swap
-#undef CSIMI_BED_OF_nodes
-#undef CSIMI_BED_OF_rigids
-#undef CSIMI_BED_OF_tets
-#undef CSIMI_BED_OF_membranes
-#undef CSIMI_BED_OF_frames
-#undef CSIMI_BED_OF_bends
-#undef CSIMI_BED_OF_springs
-#undef CSIMI_BED_OF_joints
-#undef CSIMI_BED_OF_axes
-#undef CSIMI_BED_OF_trees
-#undef CSIMI_BED_OF_tree_links
-#undef CSIMI_BED_OF_coords
-#undef CSIMI_BED_OF_modal
-#undef CSIMI_BED_OF_bodies
-#undef CSIMI_BED_OF_shapes
-#undef CSIMI_BED_OF_hulls
-#undef CSIMI_BED_OF_surface
-#undef CSIMI_BED_OF_triangles
-#undef CSIMI_BED_OF_links
-#undef CSIMI_BED_OF_contacts
-#undef CSIMI_BED_OF_kept
-#undef CSIMI_BED_OF_ended
-#undef CSIMI_BED_OF_touches
-#undef CSIMI_BED_OF_slept_touches
-#undef CSIMI_BED_OF_slept
-#undef CSIMI_BED_OF_slept_kept
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_READ_CABLE

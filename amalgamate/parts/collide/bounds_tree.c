@@ -121,8 +121,8 @@ static void csimi_bounds_refit(csimi_bounds_tree *t, int n) {
     t->height[n] = 1 + csimi_imax(t->height[node->left], t->height[node->right]);
 }
 
-/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes that
-   come in a row would make a chain. */
+/* Where one side of a node is much higher than the other, its higher half changes places with the other side: boxes
+   that come in a row would make a chain. */
 static void csimi_bounds_balance(csimi_bounds_tree *t, int n) {
     csimi_bounds_node *node = t->node + n;
     const bool right = t->height[node->right] > t->height[node->left];

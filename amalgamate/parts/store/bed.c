@@ -202,51 +202,27 @@ static bool csimi_bed_stays(const int *place, int count) {
     return true;
 }
 
-/* What becomes of the arrays of each axis. */
-#define CSIMI_BED_stay(axis, name, size)
-#define CSIMI_BED_move(axis, name, size) \
-    if (axis##_moves) csimi_bed_move(s->name, size, s->count.axis, bed->axis, bed->room);
-#define CSIMI_BED_swap(axis, name, size) \
-    if (axis##_moves) csimi_bed_swap(s->name, size, s->count.axis, bed->axis);
-#define CSIMI_BED_OF_nodes CSIMI_BED_move
-#define CSIMI_BED_OF_rigids CSIMI_BED_swap
-#define CSIMI_BED_OF_tets CSIMI_BED_move
-#define CSIMI_BED_OF_membranes CSIMI_BED_move
-#define CSIMI_BED_OF_frames CSIMI_BED_move
-#define CSIMI_BED_OF_bends CSIMI_BED_move
-#define CSIMI_BED_OF_springs CSIMI_BED_swap
-#define CSIMI_BED_OF_joints CSIMI_BED_swap
-#define CSIMI_BED_OF_axes CSIMI_BED_swap
-#define CSIMI_BED_OF_trees CSIMI_BED_move
-#define CSIMI_BED_OF_tree_links CSIMI_BED_move
-#define CSIMI_BED_OF_coords CSIMI_BED_move
-#define CSIMI_BED_OF_modal CSIMI_BED_move
-#define CSIMI_BED_OF_bodies CSIMI_BED_stay
-#define CSIMI_BED_OF_shapes CSIMI_BED_stay
-#define CSIMI_BED_OF_hulls CSIMI_BED_stay
-#define CSIMI_BED_OF_surface CSIMI_BED_stay
-#define CSIMI_BED_OF_triangles CSIMI_BED_stay
-#define CSIMI_BED_OF_links CSIMI_BED_stay
-#define CSIMI_BED_OF_contacts CSIMI_BED_stay
-#define CSIMI_BED_OF_kept CSIMI_BED_stay
-#define CSIMI_BED_OF_ended CSIMI_BED_stay
-#define CSIMI_BED_OF_touches CSIMI_BED_stay
-#define CSIMI_BED_OF_slept_touches CSIMI_BED_stay
-#define CSIMI_BED_OF_slept CSIMI_BED_stay
-#define CSIMI_BED_OF_slept_kept CSIMI_BED_stay
-
 /* Every array of the axes in bed; false: nothing had to move. */
 static bool csimi_bed_arrays(csimi_store *s, const csimi_bed *bed) {
+    const int *place[CSIMI_AXES];
+    int count[CSIMI_AXES], i, axis;
+    size_t bytes;
+    void *array;
     bool any = false;
-#define CSIMI_X(axis) const bool axis##_moves = !csimi_bed_stays(bed->axis, s->count.axis);
+    CSIMI_MEMSET(place, 0, sizeof place);
+    CSIMI_MEMCPY(count, &s->count, sizeof count);
+#define CSIMI_X(name) \
+    if (!csimi_bed_stays(bed->name, s->count.name)) any = true, place[CSIMI_AXIS_##name] = bed->name;
     CSIMI_BED_AXES(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis, type, name, per, holds) CSIMI_BED_OF_##axis(axis, name, sizeof(type) * (per))
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
-#define CSIMI_X(axis) any = any || axis##_moves;
-    CSIMI_BED_AXES(CSIMI_X)
-#undef CSIMI_X
+    for (i = 0; any && csimi_store_array(s, i, &array, &axis, &bytes); i++) {
+        if (!place[axis]) continue;
+        if (axis == CSIMI_AXIS_rigids || axis == CSIMI_AXIS_springs || axis == CSIMI_AXIS_joints ||
+            axis == CSIMI_AXIS_axes)
+            csimi_bed_swap(array, bytes, count[axis], place[axis]);
+        else
+            csimi_bed_move(array, bytes, count[axis], place[axis], bed->room);
+    }
     return any;
 }
 
@@ -397,7 +373,8 @@ CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all) {
     *all = s->count;
     s->active = s->body_list;
     s->active_count = w->live_bodies;
-    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w))) return;
+    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0 && !(w->pattern_stale && csimi_bed_levels(w)))
+        return;
     if (w->bed_stale || w->pattern_stale) csimi_make_bed(w);
     s->active = s->active_list;
     s->active_count = w->live_bodies - s->bedded;
@@ -566,33 +543,4 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
     w->woken = s->woke_count = 0;
 }
 
-#undef CSIMI_BED_stay
-#undef CSIMI_BED_move
-#undef CSIMI_BED_swap
-#undef CSIMI_BED_OF_nodes
-#undef CSIMI_BED_OF_rigids
-#undef CSIMI_BED_OF_tets
-#undef CSIMI_BED_OF_membranes
-#undef CSIMI_BED_OF_frames
-#undef CSIMI_BED_OF_bends
-#undef CSIMI_BED_OF_springs
-#undef CSIMI_BED_OF_joints
-#undef CSIMI_BED_OF_axes
-#undef CSIMI_BED_OF_trees
-#undef CSIMI_BED_OF_tree_links
-#undef CSIMI_BED_OF_coords
-#undef CSIMI_BED_OF_modal
-#undef CSIMI_BED_OF_bodies
-#undef CSIMI_BED_OF_shapes
-#undef CSIMI_BED_OF_hulls
-#undef CSIMI_BED_OF_surface
-#undef CSIMI_BED_OF_triangles
-#undef CSIMI_BED_OF_links
-#undef CSIMI_BED_OF_contacts
-#undef CSIMI_BED_OF_kept
-#undef CSIMI_BED_OF_ended
-#undef CSIMI_BED_OF_touches
-#undef CSIMI_BED_OF_slept_touches
-#undef CSIMI_BED_OF_slept
-#undef CSIMI_BED_OF_slept_kept
 #endif

@@ -5,18 +5,10 @@
 CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     csimi_counts n;
     CSIMI_MEMSET(&n, 0, sizeof n);
-    n.bodies = c->bodies;
-    n.nodes = c->nodes;
-    n.rigids = c->rigids;
-    n.shapes = c->shapes;
-    n.hulls = c->hulls;
-    n.frames = c->frames;
-    n.bends = c->bends;
-    n.tets = c->tets;
-    n.membranes = c->membranes;
-    n.surface = c->surface;
-    n.triangles = c->triangles;
-    n.links = n.springs = n.joints = c->links;
+#define CSIMI_X(member) n.member = c->member;
+    CSIMI_CAPACITY_MEMBERS(CSIMI_X)
+#undef CSIMI_X
+    n.springs = n.joints = c->links;
 #ifdef CONDSIM_NO_SPRINGS
     n.springs = 0;
 #endif
@@ -26,46 +18,17 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
 #ifdef CONDSIM_NO_CABLE
     n.bends = 0;
 #endif
-    n.axes = c->axes;
-    n.contacts = n.ended = c->contacts;
-    n.aggregates = c->aggregates;
-    n.matrix_blocks = c->matrix_blocks;
-    n.pairs = c->pairs;
+    n.ended = c->contacts;
     n.touches = csimi_touches_of(c->pairs);
-    n.trees = c->trees;
-    n.tree_links = c->tree_links;
-    n.coords = c->coords;
-    n.tree_span = c->tree_span;
-    n.tree_rows = c->tree_rows;
-    n.modal = c->modal;
     return n;
 }
 
 CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     csim_capacity c;
-    c.bodies = n->bodies;
-    c.nodes = n->nodes;
-    c.rigids = n->rigids;
-    c.shapes = n->shapes;
-    c.hulls = n->hulls;
-    c.frames = n->frames;
-    c.bends = n->bends;
-    c.tets = n->tets;
-    c.membranes = n->membranes;
-    c.surface = n->surface;
-    c.triangles = n->triangles;
+#define CSIMI_X(member) c.member = n->member;
+    CSIMI_CAPACITY_MEMBERS(CSIMI_X)
+#undef CSIMI_X
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
-    c.axes = n->axes;
-    c.contacts = n->contacts;
-    c.aggregates = n->aggregates;
-    c.matrix_blocks = n->matrix_blocks;
-    c.pairs = n->pairs;
-    c.trees = n->trees;
-    c.tree_links = n->tree_links;
-    c.coords = n->coords;
-    c.tree_span = n->tree_span;
-    c.tree_rows = n->tree_rows;
-    c.modal = n->modal;
     return c;
 }
 
@@ -126,6 +89,14 @@ static void *csimi_line_array(const csimi_array_line *line, const csimi_store *s
     void *array;
     CSIMI_MEMCPY(&array, (const unsigned char *)s + line->pointer, sizeof array);
     return array;
+}
+
+CSIMI_FN bool csimi_store_array(const csimi_store *s, int i, void **array, int *axis, size_t *bytes) {
+    if (i >= CSIMI_ARRAY_LINES) return false;
+    *array = csimi_line_array(csimi_array_lines + i, s);
+    *axis = csimi_array_lines[i].axis / (int)sizeof(int);
+    *bytes = csimi_array_lines[i].bytes;
+    return true;
 }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {

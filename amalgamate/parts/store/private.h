@@ -267,6 +267,12 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
         X(slept_touches) X(tree_rows)
 
+/* The members of csim_capacity. */
+#define CSIMI_CAPACITY_MEMBERS(X)                                                                                      \
+    X(bodies) X(nodes) X(rigids) X(shapes) X(hulls) X(tets) X(membranes) X(surface) X(triangles) X(links) X(axes)      \
+    X(frames) X(bends) X(matrix_blocks) X(contacts) X(pairs) X(trees) X(tree_links) X(coords) X(tree_span)             \
+    X(tree_rows) X(modal) X(aggregates)
+
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
     CSIMI_WORLD_AXES(CSIMI_X)
@@ -466,6 +472,8 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 CSIMI_FN int csimi_most_items(int64_t n);
 CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
+/* Array i of the store, its csimi_axis, and the bytes of an item; false: there are no more. */
+CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */

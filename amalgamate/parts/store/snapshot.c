@@ -294,7 +294,6 @@ CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, siz
 #undef CSIMI_MAGIC
 #endif
 
-#ifndef CONDSIM_NO_SLEEP
 static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int count) {
     int i;
     for (i = 0; i < count; i++) {
@@ -304,6 +303,7 @@ static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int 
     return h;
 }
 
+#ifndef CONDSIM_NO_SLEEP
 /* Body by body in the order of their list, for in the arrays they stand as they sleep. */
 static uint64_t csimi_sleepers_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
@@ -338,7 +338,6 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     uint64_t h = CSIMI_FNV_START;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
-    int i;
 #ifndef CONDSIM_NO_SLEEP
     if (w->def.can_sleep) return csimi_sleepers_hash(w);
 #endif
@@ -351,11 +350,7 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
     h = csimi_fnv(h, s->state.link_pose, 7 * (size_t)s->count.tree_links * real);
     h = csimi_fnv(h, s->state.coord_rate, 3 * (size_t)s->count.coords * real);
-    for (i = 0; i < s->count.contacts; i++) {
-        h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
-        h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);
-    }
-    return h;
+    return csimi_hash_contacts(h, s->contact, s->count.contacts);
 }
 
 #define CSIMI_TEXT_OF_(x) #x

@@ -34,37 +34,14 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
-    static const char *const names[] = {
-        "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
-        "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
-        "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
-        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
-    int value[23], i;
-    value[0] = c->bodies;
-    value[1] = c->nodes;
-    value[2] = c->rigids;
-    value[3] = c->shapes;
-    value[4] = c->hulls;
-    value[5] = c->tets;
-    value[6] = c->surface;
-    value[7] = c->triangles;
-    value[8] = c->links;
-    value[9] = c->matrix_blocks;
-    value[10] = c->contacts;
-    value[11] = c->pairs;
-    value[12] = c->aggregates;
-    value[13] = c->frames;
-    value[14] = c->bends;
-    value[15] = c->membranes;
-    value[16] = c->trees;
-    value[17] = c->tree_links;
-    value[18] = c->coords;
-    value[19] = c->tree_span;
-    value[20] = c->modal;
-    value[21] = c->axes;
-    value[22] = c->tree_rows;
-    for (i = 0; i < 23; i++)
+#define CSIMI_X(member) "capacity." #member,
+    static const char *const names[] = {CSIMI_CAPACITY_MEMBERS(CSIMI_X)};
+#undef CSIMI_X
+#define CSIMI_X(member) c->member,
+    const int value[] = {CSIMI_CAPACITY_MEMBERS(CSIMI_X)};
+#undef CSIMI_X
+    int i;
+    for (i = 0; i < (int)(sizeof value / sizeof *value); i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
