@@ -251,7 +251,7 @@ TEST(impulses_that_are_far_too_large_give_way) {
 }
 
 /* Of a solid so stiff that the answer where contacts give way is not found in the time it has, what the solve found
-   is kept: the impulses that stop the solid, which falls through the floor without. */
+   is kept, for nothing in it is far too large: without these impulses the solid falls through the floor. */
 TEST(what_is_stiff_keeps_what_its_solve_found) {
     static const double young[3] = {1e6, 1e8, 1e9};
     int k, i;

@@ -9,8 +9,8 @@
    what stabilisation asked for, and nothing where gaps are open.
 
    Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
-   In their place comes the answer where every contact gives way, by give = CSIMI_GIVE times its mobility: the least
-   over v of
+   Where they are far larger than what is asked of contacts, in their place comes the answer where every contact gives
+   way, by give = CSIMI_GIVE times its mobility: the least over v of
 
        v'A v / 2 - b'v + sum of give lambda'(t - lambda / 2),   t = -(J v + phi + slip n) / give,   lambda = P(t)
 
@@ -23,8 +23,7 @@
    floor away from under everything else: bodies would fall through. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3)
-#define CSIMI_GIVE_FAR CSIMI_WIDE(100)   /* squares of impulses, over those that suffice: of no use */
-#define CSIMI_GIVE_LEFT CSIMI_WIDE(1e-3) /* squares of impulses, over those there are */
+#define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
@@ -303,11 +302,22 @@ static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from
     }
 }
 
-/* The answer where contacts give way; false: the slope that is left shows that it is not near. */
-static bool csimi_restrain_giving(csimi_restrainer *k) {
-    csimi_wide left = 0, whole;
-    int pass, c, i;
+/* Whether impulses are far larger than what moves b, and masses by phi: a pass over the contacts tells it. */
+static bool csimi_restrain_doubts(csimi_restrainer *k, const csim_real *lambda) {
+    const csim_problem *p = k->p;
+    csimi_wide asked = csimi_sum_dot(3 * p->A.n, p->b, p->b);
+    int c;
     csimi_restrain_open(k);
+    for (c = 0; c < p->contact_count; ++c) {
+        const csimi_wide mass = (csimi_wide)(CSIMI_GIVE / k->give[c]);
+        asked += mass * mass * csimi_sum_dot(3, p->contacts[c].phi, p->contacts[c].phi);
+    }
+    return csimi_sum_dot(3 * p->contact_count, lambda, lambda) > CSIMI_GIVE_FAR * asked;
+}
+
+/* The answer where contacts give way. */
+static void csimi_restrain_giving(csimi_restrainer *k) {
+    int pass, c;
     CSIMI_MEMSET(k->v, 0, 3 * (size_t)k->p->A.n * sizeof *k->v);
     for (pass = 0; pass < CSIMI_GIVE_PASSES; ++pass) {
         csimi_restrain_descend(k);
@@ -320,12 +330,6 @@ static bool csimi_restrain_giving(csimi_restrainer *k) {
                 k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
         }
     }
-    whole = csimi_sum_dot(3 * k->p->contact_count, k->lambda, k->lambda);
-    for (i = 0; i < 3 * k->p->A.n; ++i) {
-        left += k->sum[i] * k->sum[i];
-        whole += (csimi_wide)k->p->b[i] * (csimi_wide)k->p->b[i];
-    }
-    return left <= CSIMI_GIVE_LEFT * whole;
 }
 
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
@@ -344,10 +348,13 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     v[0] = k.v, v[1] = k.own;
     ok = !arena->overflow;
     if (ok) {
-        const bool gives = csimi_restrain_giving(&k);
         csimi_restrain_feasible(p, solution->lambda, k.rows);
-        if (gives && csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
-            CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
+        if (csimi_restrain_doubts(&k, k.rows)) {
+            csimi_restrain_giving(&k);
+            csimi_restrain_feasible(p, solution->lambda, k.rows);
+            if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
+                CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
+        }
         csimi_restrain_feasible(p, start, k.lambda);
         ok = csimi_restrain_motion(&k, true, NULL, k.free, tasks);
     }
@@ -376,4 +383,3 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
 #undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_GIVE
 #undef CSIMI_GIVE_FAR
-#undef CSIMI_GIVE_LEFT
