@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b0d14693898d8c70
+   Hash of the parts: 7fb1742ff4f1d635
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -52097,6 +52097,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
         if (step == 0) return csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
+    if (status) p->step = -1; /* nowhere: the world is not that of any step */
     return status;
 }
 

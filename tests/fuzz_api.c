@@ -175,24 +175,6 @@ static void create_rigid(session *s) {
     keep_body(s, csim_create_rigid(s->w, below(200) ? &d : NULL, &id), id);
 }
 
-/* Static boxes, as many as go to bed in any world, or a few less: calls take some away and others bring more. */
-static void create_level(session *s) {
-    int i, k, bodies = 15 + below(4);
-    for (i = 0; i < bodies; i++) {
-        csim_rigid_def d = csim_default_rigid_def();
-        csim_shape shape[4];
-        csim_body_id id;
-        for (k = 0; k < 4; k++) {
-            shape[k] = csim_box(csim_v3(number(0.02, 0.2), number(0.02, 0.2), number(0.02, 0.2)));
-            shape[k].local.position = vector(1);
-        }
-        d.shapes = shape, d.shape_count = 4;
-        d.motion = CSIM_STATIC;
-        d.pose.position = vector(2);
-        keep_body(s, csim_create_rigid(s->w, &d, &id), id);
-    }
-}
-
 static void create_soft(session *s) {
     static csim_real x[3 * 27];
     static int tets[4 * 48];
@@ -1068,7 +1050,6 @@ static void run_session(void) {
         if (!raw && !a.fail_after && !below(3)) record(&s);
         if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK)
             s.body[s.bodies++] = id;
-        if (!below(6)) create_level(&s);
         for (i = 0; i < acts; i++) {
             if (below(10))
                 act(&s);

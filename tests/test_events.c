@@ -711,7 +711,7 @@ static void fuzz(int steps, int seed) {
 
 /* A heap that came to rest has nothing to tell, and on the way there single contacts begin many times over while the
    pair of shapes they belong to is told once. */
-static void comes_to_rest(int count, int wide, int steps) {
+static void comes_to_rest(int count, int wide, double apart, int steps) {
     csim_world_def def = csim_default_world_def();
     csim_rigid_def d = csim_default_rigid_def();
     const csim_shape box = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
@@ -724,9 +724,9 @@ static void comes_to_rest(int count, int wide, int steps) {
     d.shapes = &box;
     d.shape_count = 1;
     for (i = 0; i < count; i++) {
-        d.pose.position = csim_v3((csim_real)(0.25 * (i % wide) + draw(0, 0.05)),
-                                  (csim_real)(0.25 * (i / wide % wide) + draw(0, 0.05)),
-                                  (csim_real)(0.15 + 0.25 * (i / (wide * wide))));
+        d.pose.position = csim_v3((csim_real)(apart * (i % wide) + draw(0, 0.05)),
+                                  (csim_real)(apart * (i / wide % wide) + draw(0, 0.05)),
+                                  (csim_real)(0.15 + apart * (i / (wide * wide))));
         d.pose.rotation = csim_quat_axis_angle(csim_v3((csim_real)draw(0, 1), (csim_real)draw(0, 1), 1),
                                                (csim_real)draw(0, 2));
         csim_create_rigid(w, &d, &id);
@@ -753,9 +753,9 @@ static void comes_to_rest(int count, int wide, int steps) {
     csim_destroy_world(w);
 }
 
-SLOW_TEST(rest_tells_nothing) { comes_to_rest(60, 3, 540); }
+SLOW_TEST(rest_tells_nothing) { comes_to_rest(60, 3, 0.25, 540); }
 
-LONG_TEST(rest_of_a_thousand_tells_nothing) { comes_to_rest(1000, 10, 900); }
+LONG_TEST(rest_of_a_thousand_tells_nothing) { comes_to_rest(1000, 10, 0.4, 900); }
 
 static csim_body_id put(csim_world *w, csim_shape shape, csim_vec3 at, csim_vec3 velocity, void *user) {
     csim_rigid_def d = csim_default_rigid_def();

@@ -288,6 +288,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
         if (step == 0) return csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
+    if (status) p->step = -1; /* nowhere: the world is not that of any step */
     return status;
 }
 
