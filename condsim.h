@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7fb1742ff4f1d635
+   Hash of the parts: 87e47e7095ac5c9c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6020,9 +6020,9 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
 CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
-/* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 /* Array i of the store, its csimi_axis, and the bytes of an item; false: there are no more. */
 CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
+/* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
@@ -52093,8 +52093,8 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
     if (p->step < 0 || step < p->step || step == 0) {
         csimi_replay_rewind(p, step);
         p->differs = 0;
-        if ((status = csimi_replay_settings_before(p, w)) != 0) return status;
-        if (step == 0) return csimi_replay_one(p, w);
+        status = csimi_replay_settings_before(p, w);
+        if (status == CSIM_OK && step == 0) status = csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
     if (status) p->step = -1; /* nowhere: the world is not that of any step */

@@ -171,6 +171,46 @@ TEST(settings_are_played_back) {
     csim_destroy_world(w);
 }
 
+/* The world that plays must know the fields that are in a log. One that does not is told so at every seek that needs
+   them; the second was told OK, of a world that was no step of the log. */
+TEST(a_seek_that_failed_is_no_place_to_go_on_from) {
+    static const int to[] = {8, 8, 3, 20, 0, 1, 12, 20}; /* at 20 the field is gone, and a snapshot says all */
+    static double memory[1 << 12];
+    static csim_real heights[16];
+    csim_height_field_def h = csim_default_height_field_def();
+    csim_rigid_def d = csim_default_rigid_def();
+    const csim_field *hills = NULL;
+    csim_world *w = empty();
+    csim_shape floor;
+    csim_body_id id;
+    csim_recording r;
+    csim_replay p;
+    int i;
+    h.heights = heights, h.count_x = h.count_y = 4;
+    STATUS(csim_create_height_field_in(&h, (void *)(((uintptr_t)memory + 63) / 64 * 64), sizeof memory - 64, &hills,
+                                       NULL), CSIM_OK);
+    floor = csim_field_shape(hills);
+    d.motion = CSIM_STATIC;
+    d.shapes = &floor, d.shape_count = 1;
+    STATUS(csim_record_start(&r, log_memory, sizeof log_memory, scratch + ROOM, ROOM * sizeof *scratch, 5), CSIM_OK);
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    (void)crate(w, 1.5, 0.3);
+    for (i = 0; i < 20; i++) {
+        if (i == 13) STATUS(csim_destroy_body(w, id), CSIM_OK);
+        STATUS(csim_record_step(&r, w, CSIM_R(0.01)), CSIM_OK);
+        hashes[i + 1] = csim_world_hash(w);
+    }
+    csim_destroy_world(w);
+    w = empty();
+    STATUS(csim_replay_open(&p, log_memory, r.used, own_scratch, sizeof own_scratch), CSIM_OK);
+    for (i = 0; i < (int)(sizeof to / sizeof *to); i++) {
+        CASE("seek %d to %d", i, to[i]);
+        STATUS(csim_replay_seek(&p, w, to[i]), to[i] == 20 ? CSIM_OK : CSIM_BAD_SNAPSHOT);
+        if (to[i] == 20) CHECK(p.step == 20 && p.differs == 0 && csim_world_hash(w) == hashes[20]);
+    }
+    csim_destroy_world(w);
+}
+
 TEST(logs_from_anywhere_do_no_harm) {
     int done, n, refused = 0, other = 0;
     const csim_recording r = record(25, sizeof log_memory, &done);

@@ -471,9 +471,9 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
 CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
-/* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 /* Array i of the store, its csimi_axis, and the bytes of an item; false: there are no more. */
 CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
+/* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */

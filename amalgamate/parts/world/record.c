@@ -284,8 +284,8 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
     if (p->step < 0 || step < p->step || step == 0) {
         csimi_replay_rewind(p, step);
         p->differs = 0;
-        if ((status = csimi_replay_settings_before(p, w)) != 0) return status;
-        if (step == 0) return csimi_replay_one(p, w);
+        status = csimi_replay_settings_before(p, w);
+        if (status == CSIM_OK && step == 0) status = csimi_replay_one(p, w);
     }
     while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
     if (status) p->step = -1; /* nowhere: the world is not that of any step */
