@@ -369,7 +369,7 @@ TEST(many_static_shapes_lie_in_bed) {
 }
 
 LONG_TEST(a_hundred_thousand_static_shapes) {
-    double took[2];
+    double took[2], memory[2];
     long contacts[2];
     int k;
     for (k = 0; k < 2; k++) {
@@ -377,8 +377,10 @@ LONG_TEST(a_hundred_thousand_static_shapes) {
         took[k] = steps_of(w, contacts + k);
         printf("    %d static shapes: a step of %d bodies %.3f ms, %ld contacts\n", k ? 317 * 317 : 16 * 16, OVER, took[k],
                contacts[k]);
+        memory[k] = (double)csim_world_stats(w).memory_bytes;
         csim_destroy_world(w);
     }
+    CHECK(memory[1] < 8e3 * 317 * 317); /* half as much again as there is, and no room for contacts that never come */
     CHECK(contacts[0] > 20 * LOOKS);
     EQUAL(contacts[0], contacts[1]);
 }

@@ -255,17 +255,17 @@ TEST(impulses_that_are_far_too_large_give_way) {
 TEST(what_is_stiff_keeps_what_its_solve_found) {
     static const double young[3] = {1e6, 1e8, 1e9};
     int k, i;
-    for (k = 0; k < 3; k++) {
+    for (k = 0; k < 6; k++) { /* the last three lie too deep, and nothing moves them but what pushes them out */
         const double size[3] = {0.1, 0.1, 0.1}, at[3] = {0, 0, 0};
         const csim_real up[3] = {0, 0, 1};
         csim_solver_params params = csim_default_solver_params();
         csim_real *start, pressed = 0, kept = 0;
         toy s;
-        CASE("%g Pa", young[k]);
-        toy_begin(&s, 8, 8, 8, size, at, false, young[k], 1000, 0, 0.01);
-        toy_gravity(&s, 9.81);
-        for (i = 0; i < 81; i++) toy_touch(&s, i, -1, -1, s.X + 3 * i, up, 0, 0.5);
-        for (i = 0; i < s.nodes; i++) s.v[3 * i + 2] = -1;
+        CASE("%g Pa, %s", young[k % 3], k < 3 ? "falls" : "is pushed out");
+        toy_begin(&s, 8, 8, 8, size, at, false, young[k % 3], 1000, 0, 0.01);
+        if (k < 3) toy_gravity(&s, 9.81);
+        for (i = 0; i < 81; i++) toy_touch(&s, i, -1, -1, s.X + 3 * i, up, k < 3 ? 0 : -0.01, 0.5);
+        for (i = 0; i < s.nodes && k < 3; i++) s.v[3 * i + 2] = -1;
         toy_finish(&s, 0);
         toy_problem(&s);
         start = (csim_real *)toy_alloc(3 * (size_t)s.row_count, sizeof *start);
@@ -273,7 +273,10 @@ TEST(what_is_stiff_keeps_what_its_solve_found) {
         for (i = 0; i < s.row_count; i++) pressed += s.lambda[3 * i];
         CHECK(restrain_of(&s.problem, start, s.v, s.lambda));
         for (i = 0; i < s.row_count; i++) kept += s.lambda[3 * i];
-        NEAR(kept, pressed, TOL(1e-3, 0.1) * (double)pressed);
+        if (k < 3 || CSIM_REAL_SIZE == 8)
+            NEAR(kept, pressed, TOL(1e-3, 0.1) * (double)pressed);
+        else
+            CHECK(kept > pressed / 2); /* float's solve misses, and the share of it that is kept is the best one */
         free(start);
         toy_free(&s);
     }
