@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 87e47e7095ac5c9c
+   Hash of the parts: 569cfbc894021def
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5261,8 +5261,10 @@ typedef struct csimi_coupled {
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);
-/* The order, and what there is to be done; false: it does not fit. */
-CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem);
+/* The order, and what there is to be done; false: too many blocks, or pieces: `most`, 0: csimi_coupled_most_pieces. */
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem, int most);
+/* Then what they take: the factor, and the pieces, which it returns. */
+CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces);
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem); /* false: A is not positive definite */
 /* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
    blocks. */
@@ -5280,7 +5282,8 @@ typedef struct csimi_basis {
 } csimi_basis;
 /* What a basis of this problem is laid out for; couples: a sparse factor, where there is more than small bodies. */
 CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool couples);
-/* Returns the most pieces that the contacts of such a problem have. */
+/* Returns the pieces that the contacts of such a problem have, or may have; of a coupled one the room of the factor is
+   still to be taken, csimi_coupled_layout_rows. */
 CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
 /* False: A is not positive definite, or more is coupled than there is room for. */
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
@@ -5341,6 +5344,7 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     void *scratch;       /* the memory of the ring, where no stage is running */
     size_t scratch_bytes;
+    size_t room, behind;     /* bytes there; of those, what the ring leaves to rows on a coupled A */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     csimi_degree degree;     /* the same for islands that are not small */
     unsigned char *covered;  /* [contact_count] inside its plan */
@@ -26231,7 +26235,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
    on a cable, a separator or the blocks that contacts touch on a sheet or a solid.
 
    What that costs is known before anything is computed, in block products, and L is bounded by
-   csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */
+   csimi_coupled_most_blocks, the rows by what the caller has room for: what needs more is refused. */
 
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
     const size_t all = (size_t)n * ((size_t)n + 1) / 2, some = 6 * (size_t)matrix_blocks + 64;
@@ -26250,7 +26254,11 @@ CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, 
     c->first = CSIMI_PUSH(arena, int, n);
     c->size = CSIMI_PUSH(arena, int, n);
     csimi_factor_layout(&c->factor, arena, n);
-    csimi_factor_layout_blocks(&c->factor, arena, c->blocks);
+}
+
+CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces) {
+    csimi_factor_layout_blocks(&c->factor, arena, blocks);
+    return CSIMI_PUSH(arena, csimi_piece, pieces);
 }
 
 /* ---- what is to be done */
@@ -26285,10 +26293,10 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
     for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
 }
 
-CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int most) {
     csimi_factor *f = &c->factor;
-    const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     const csim_side *side;
+    const int limit = most > 0 ? most : csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
     for (m = 0; m < p->contact_count; ++m)
@@ -26310,7 +26318,7 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
             if (c->size[f->stack[k]] > CSIMI_BODY_BLOCKS)
                 c->products += (double)(f->first[f->stack[k] + 1] - f->first[f->stack[k]] + 1);
         c->pieces += c->n - top;
-        if (c->pieces > most) return false;
+        if (c->pieces > limit) return false;
     }
     return true;
 }
@@ -26393,7 +26401,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
 }
 
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
-    return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p) && csimi_coupled_open(&e->coupled, p),
+    return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p, 0) && csimi_coupled_open(&e->coupled, p),
                        csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
 }
 
@@ -26828,6 +26836,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
+#define CSIMI_BURST_PIECE CSIMI_WIDE(72.0) /* as long as a piece, where a contact reaches many */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
 
@@ -27010,6 +27019,13 @@ static int csimi_burst_nodes(csimi_sweep *s) {
     return count;
 }
 
+/* Multiplications that take as long as a sweep. */
+static csimi_wide csimi_burst_sweep_work(const csimi_sweep *s) {
+    const csimi_sweep_contact *last = s->contacts + s->contact_count - 1;
+    const csimi_wide contacts = CSIMI_BURST_VISIT * (csimi_wide)s->contact_count;
+    return s->basis.couples ? contacts + CSIMI_BURST_PIECE * (csimi_wide)(last->first + last->count) : contacts;
+}
+
 /* The order of the factors of the active contacts, in what the vectors have left of the ring. */
 static bool csimi_burst_plan_large(csimi_sweep *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
@@ -27037,7 +27053,7 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
         if (!csimi_degree_clique(d, d->order, count)) return false;
     }
     if (!csimi_degree_plan(d, &ring)) return false;
-    if (d->work > CSIMI_BURST_MOST * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count) return false;
+    if (d->work > CSIMI_BURST_MOST * csimi_burst_sweep_work(s)) return false;
     for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
     s->work = d->work + 1;
     return true;
@@ -27500,6 +27516,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
 #undef CSIMI_BURST_MOST
+#undef CSIMI_BURST_PIECE
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
 #endif
@@ -27526,6 +27543,8 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
+#define CSIMI_SWEEP_FILLS 128 /* coupled blocks beyond which factors of Newton fill, and numbers for that, a block */
+#define CSIMI_SWEEP_FILL 288
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -27723,6 +27742,22 @@ static size_t csimi_sweep_ring(int n, int contacts) {
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
+/* Bytes behind the ring for the factor of a coupled A and the rows on it, which begin at the end: what they do not take
+   Newton has, and it has something at least where many blocks fill the factors of its own. */
+static size_t csimi_sweep_behind(const csimi_sweep *s, int pieces) {
+#ifdef CSIMI_COUPLES
+    csimi_arena arena = csimi_arena_counting();
+    csimi_coupled c = s->basis.coupled;
+    const bool fills = c.n > CSIMI_SWEEP_FILLS;
+    if (!s->basis.couples) return 0;
+    (void)csimi_coupled_layout_rows(&c, &arena, fills ? c.blocks - c.blocks / 6 : c.blocks, pieces);
+    if (fills) (void)CSIMI_PUSH(&arena, csimi_wide, CSIMI_SWEEP_FILL * (size_t)c.n);
+    return arena.high + CSIMI_ALIGN;
+#else
+    return (void)s, (void)pieces, 0;
+#endif
+}
+
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
                                int window) {
     const int n = size->blocks, contacts = size->contacts;
@@ -27730,7 +27765,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, couples ? 0 : pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
@@ -27743,7 +27778,9 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->scratch_bytes = csim_certificate_bytes(n, contacts);
     least = csimi_most_bytes(s->scratch_bytes, contacts > 0 ? csimi_bodies_rows(n) * sizeof(csimi_wide) : 0);
     ring = s->loop.anderson.room * 2 * sizeof(csim_real);
-    if (least > ring) csimi_push(arena, least - ring, 1); /* it goes on there */
+    s->behind = csimi_sweep_behind(s, pieces);
+    s->room = (least > ring ? least : ring) + s->behind;
+    if (s->room > ring) csimi_push(arena, s->room - ring, 1); /* it goes on there */
     if (!couples) s->basis.bodies.rows = (csimi_wide *)s->scratch;
 }
 
@@ -27832,6 +27869,25 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_sweep_prepare(s, 0);
 }
 
+static bool csimi_sweep_open(csimi_sweep *s) {
+#ifdef CSIMI_COUPLES
+    if (s->basis.couples) {
+        csimi_coupled *c = &s->basis.coupled;
+        csimi_arena rows = csimi_arena_counting();
+        size_t ring;
+        if (!csimi_coupled_plan(c, s->problem, (int)(s->behind / sizeof(csimi_piece)))) return false;
+        (void)csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
+        if (rows.high + CSIMI_ALIGN > s->behind) return false;
+        ring = (s->room - rows.high) / CSIMI_ALIGN * CSIMI_ALIGN;
+        rows = csimi_arena_in((char *)s->scratch + ring, rows.high);
+        s->pieces = csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
+        s->loop.anderson.room = ring / (2 * sizeof(csim_real));
+        return csimi_coupled_open(c, s->problem);
+    }
+#endif
+    return csimi_basis_open(&s->basis, s->problem);
+}
+
 /* ---- a solve */
 
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
@@ -27848,7 +27904,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
-    csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
+    csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
             csimi_sweep_burst_large(s, good);
@@ -27914,7 +27970,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_basis_open(&s.basis, problem))
+    if (!csimi_sweep_open(&s))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
@@ -27946,6 +28002,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
+#undef CSIMI_SWEEP_FILLS
+#undef CSIMI_SWEEP_FILL
 #undef CSIMI_SWEEP_PATIENCE
 #endif
 
@@ -31276,6 +31334,10 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
         status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+#ifndef CONDSIM_NO_SWEEP
+    else if (csimi_sweep_couples(problem) && !csimi_auto_couples(problem))
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+#endif
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
@@ -31971,7 +32033,10 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+    if (kind != CSIMI_BOUNDED_COUPLED) s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+#ifdef CSIMI_COUPLES
+    else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
+#endif
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
     s->row = CSIMI_PUSH(arena, csimi_bounded_row, contacts);
@@ -32595,7 +32660,7 @@ CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_a
         csimi_coupled c;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
-        fits = !arena->overflow && csimi_coupled_plan(&c, problem);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0);
         once = c.products / 2 + 3.0 * problem->A.n;
         each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
         csimi_pop(arena, mark);
@@ -56065,6 +56130,7 @@ CSIMI_WARM
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_VISIT
+#undef CSIMI_BURST_PIECE
 #undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING
 #undef CSIMI_BURST_CLOSES
@@ -56077,6 +56143,8 @@ CSIMI_WARM
 #undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
+#undef CSIMI_SWEEP_FILLS
+#undef CSIMI_SWEEP_FILL
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH

@@ -711,7 +711,7 @@ TEST(what_a_factor_takes_is_known_before) {
     memory = malloc(arena.high + 64);
     arena = csimi_arena_in(memory, arena.high + 64);
     csimi_coupled_layout(&c, &arena, N, at);
-    CHECK(csimi_coupled_plan(&c, &p));
+    CHECK(csimi_coupled_plan(&c, &p, 0));
     for (i = 0; i < N; i++)
         for (k = row[i]; k < row[i + 1]; k++) fill[c.factor.place[i]][c.factor.place[col[k]]] = true;
     for (k = 0; k < N; k++) {

@@ -644,10 +644,11 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
         void *memory;
         memset(&e, 0, sizeof e);
         most = csimi_basis_layout(&e, &arena, true, &size);
+        (void)csimi_coupled_layout_rows(&e.coupled, &arena, e.coupled.blocks, most);
         memory = malloc(arena.high + 64);
         arena = csimi_arena_in(memory, arena.high + 64);
         (void)csimi_basis_layout(&e, &arena, true, &size);
-        piece = (csimi_piece *)toy_alloc((size_t)most, sizeof *piece);
+        piece = csimi_coupled_layout_rows(&e.coupled, &arena, e.coupled.blocks, most);
         CHECK(nc > 5 && !csimi_bodies_take(p) && csimi_sweep_couples(p));
         REQUIRE(csimi_basis_open(&e, p));
         for (i = 0; i < nc; ++i) first[i + 1] = first[i] + csimi_basis_rows(&e, p, i, piece + first[i]);
@@ -687,7 +688,6 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
             }
         CHECK(scale > 1e-3);
         CHECK(worst <= TOL(1e-11, 1e-5) * scale); /* the condition of A is some 1e4 */
-        free(dense), free(x), free(w), free(y), free(v), free(first), free(memory), free(piece);
     }
     toy_free(&s);
 }

@@ -126,6 +126,7 @@ SLOW_LONG_IN_FLOAT(woven_strips_hold_by_friction_and_stiffness) {
         r = run_scene("woven", text, 0, i == 3 && !long_runs() ? 0.5 : 1, 0, -1);
         CASE("%s", name[i]);
         EQUAL((int)figure(&r, name[i]), holds[i]);
+        if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0); /* islands that sweeps alone miss now and then */
         scene_close(r.s);
     }
 }

@@ -93,7 +93,10 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+    if (kind != CSIMI_BOUNDED_COUPLED) s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+#ifdef CSIMI_COUPLES
+    else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
+#endif
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
     s->row = CSIMI_PUSH(arena, csimi_bounded_row, contacts);
@@ -717,7 +720,7 @@ CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_a
         csimi_coupled c;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
-        fits = !arena->overflow && csimi_coupled_plan(&c, problem);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0);
         once = c.products / 2 + 3.0 * problem->A.n;
         each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
         csimi_pop(arena, mark);

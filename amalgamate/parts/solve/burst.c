@@ -7,6 +7,7 @@
 #include "private.h"
 
 #define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
+#define CSIMI_BURST_PIECE CSIMI_WIDE(72.0) /* as long as a piece, where a contact reaches many */
 #define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
 
@@ -189,6 +190,13 @@ static int csimi_burst_nodes(csimi_sweep *s) {
     return count;
 }
 
+/* Multiplications that take as long as a sweep. */
+static csimi_wide csimi_burst_sweep_work(const csimi_sweep *s) {
+    const csimi_sweep_contact *last = s->contacts + s->contact_count - 1;
+    const csimi_wide contacts = CSIMI_BURST_VISIT * (csimi_wide)s->contact_count;
+    return s->basis.couples ? contacts + CSIMI_BURST_PIECE * (csimi_wide)(last->first + last->count) : contacts;
+}
+
 /* The order of the factors of the active contacts, in what the vectors have left of the ring. */
 static bool csimi_burst_plan_large(csimi_sweep *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
@@ -216,7 +224,7 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
         if (!csimi_degree_clique(d, d->order, count)) return false;
     }
     if (!csimi_degree_plan(d, &ring)) return false;
-    if (d->work > CSIMI_BURST_MOST * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count) return false;
+    if (d->work > CSIMI_BURST_MOST * csimi_burst_sweep_work(s)) return false;
     for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
     s->work = d->work + 1;
     return true;
@@ -679,5 +687,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
 #undef CSIMI_BURST_MOST
+#undef CSIMI_BURST_PIECE
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING

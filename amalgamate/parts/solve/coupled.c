@@ -4,7 +4,7 @@
    on a cable, a separator or the blocks that contacts touch on a sheet or a solid.
 
    What that costs is known before anything is computed, in block products, and L is bounded by
-   csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */
+   csimi_coupled_most_blocks, the rows by what the caller has room for: what needs more is refused. */
 #include "private.h"
 
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
@@ -24,7 +24,11 @@ CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, 
     c->first = CSIMI_PUSH(arena, int, n);
     c->size = CSIMI_PUSH(arena, int, n);
     csimi_factor_layout(&c->factor, arena, n);
-    csimi_factor_layout_blocks(&c->factor, arena, c->blocks);
+}
+
+CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces) {
+    csimi_factor_layout_blocks(&c->factor, arena, blocks);
+    return CSIMI_PUSH(arena, csimi_piece, pieces);
 }
 
 /* ---- what is to be done */
@@ -59,10 +63,10 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
     for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
 }
 
-CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int most) {
     csimi_factor *f = &c->factor;
-    const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     const csim_side *side;
+    const int limit = most > 0 ? most : csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
     for (m = 0; m < p->contact_count; ++m)
@@ -84,7 +88,7 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
             if (c->size[f->stack[k]] > CSIMI_BODY_BLOCKS)
                 c->products += (double)(f->first[f->stack[k] + 1] - f->first[f->stack[k]] + 1);
         c->pieces += c->n - top;
-        if (c->pieces > most) return false;
+        if (c->pieces > limit) return false;
     }
     return true;
 }

@@ -645,8 +645,10 @@ typedef struct csimi_coupled {
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);
-/* The order, and what there is to be done; false: it does not fit. */
-CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem);
+/* The order, and what there is to be done; false: too many blocks, or pieces: `most`, 0: csimi_coupled_most_pieces. */
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem, int most);
+/* Then what they take: the factor, and the pieces, which it returns. */
+CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces);
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem); /* false: A is not positive definite */
 /* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
    blocks. */
@@ -664,7 +666,8 @@ typedef struct csimi_basis {
 } csimi_basis;
 /* What a basis of this problem is laid out for; couples: a sparse factor, where there is more than small bodies. */
 CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool couples);
-/* Returns the most pieces that the contacts of such a problem have. */
+/* Returns the pieces that the contacts of such a problem have, or may have; of a coupled one the room of the factor is
+   still to be taken, csimi_coupled_layout_rows. */
 CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
 /* False: A is not positive definite, or more is coupled than there is room for. */
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
@@ -725,6 +728,7 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     void *scratch;       /* the memory of the ring, where no stage is running */
     size_t scratch_bytes;
+    size_t room, behind;     /* bytes there; of those, what the ring leaves to rows on a coupled A */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     csimi_degree degree;     /* the same for islands that are not small */
     unsigned char *covered;  /* [contact_count] inside its plan */

@@ -19,6 +19,8 @@
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
+#define CSIMI_SWEEP_FILLS 128 /* coupled blocks beyond which factors of Newton fill, and numbers for that, a block */
+#define CSIMI_SWEEP_FILL 288
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -216,6 +218,22 @@ static size_t csimi_sweep_ring(int n, int contacts) {
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
+/* Bytes behind the ring for the factor of a coupled A and the rows on it, which begin at the end: what they do not take
+   Newton has, and it has something at least where many blocks fill the factors of its own. */
+static size_t csimi_sweep_behind(const csimi_sweep *s, int pieces) {
+#ifdef CSIMI_COUPLES
+    csimi_arena arena = csimi_arena_counting();
+    csimi_coupled c = s->basis.coupled;
+    const bool fills = c.n > CSIMI_SWEEP_FILLS;
+    if (!s->basis.couples) return 0;
+    (void)csimi_coupled_layout_rows(&c, &arena, fills ? c.blocks - c.blocks / 6 : c.blocks, pieces);
+    if (fills) (void)CSIMI_PUSH(&arena, csimi_wide, CSIMI_SWEEP_FILL * (size_t)c.n);
+    return arena.high + CSIMI_ALIGN;
+#else
+    return (void)s, (void)pieces, 0;
+#endif
+}
+
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
                                int window) {
     const int n = size->blocks, contacts = size->contacts;
@@ -223,7 +241,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, couples ? 0 : pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
@@ -236,7 +254,9 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->scratch_bytes = csim_certificate_bytes(n, contacts);
     least = csimi_most_bytes(s->scratch_bytes, contacts > 0 ? csimi_bodies_rows(n) * sizeof(csimi_wide) : 0);
     ring = s->loop.anderson.room * 2 * sizeof(csim_real);
-    if (least > ring) csimi_push(arena, least - ring, 1); /* it goes on there */
+    s->behind = csimi_sweep_behind(s, pieces);
+    s->room = (least > ring ? least : ring) + s->behind;
+    if (s->room > ring) csimi_push(arena, s->room - ring, 1); /* it goes on there */
     if (!couples) s->basis.bodies.rows = (csimi_wide *)s->scratch;
 }
 
@@ -325,6 +345,25 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_sweep_prepare(s, 0);
 }
 
+static bool csimi_sweep_open(csimi_sweep *s) {
+#ifdef CSIMI_COUPLES
+    if (s->basis.couples) {
+        csimi_coupled *c = &s->basis.coupled;
+        csimi_arena rows = csimi_arena_counting();
+        size_t ring;
+        if (!csimi_coupled_plan(c, s->problem, (int)(s->behind / sizeof(csimi_piece)))) return false;
+        (void)csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
+        if (rows.high + CSIMI_ALIGN > s->behind) return false;
+        ring = (s->room - rows.high) / CSIMI_ALIGN * CSIMI_ALIGN;
+        rows = csimi_arena_in((char *)s->scratch + ring, rows.high);
+        s->pieces = csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
+        s->loop.anderson.room = ring / (2 * sizeof(csim_real));
+        return csimi_coupled_open(c, s->problem);
+    }
+#endif
+    return csimi_basis_open(&s->basis, s->problem);
+}
+
 /* ---- a solve */
 
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
@@ -341,7 +380,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
-    csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
+    csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
             csimi_sweep_burst_large(s, good);
@@ -407,7 +446,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_basis_open(&s.basis, problem))
+    if (!csimi_sweep_open(&s))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
@@ -439,4 +478,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
+#undef CSIMI_SWEEP_FILLS
+#undef CSIMI_SWEEP_FILL
 #undef CSIMI_SWEEP_PATIENCE
