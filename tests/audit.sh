@@ -564,6 +564,12 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
 }
 can_link() { echo 'int main(void) { return 0; }' >"$T/try.c" && "$@" "$T/try.c" -o "$T/try" >/dev/null 2>&1; }
 
+can_link32() { # qemu: what runs it where the kernel has no programs of 32 bits
+    can_link $CC -m32 || skip "-m32: 32-bit libraries are not installed"
+    qemu=
+    "$T/try" 2>/dev/null || { need qemu-i386-static; qemu=qemu-i386-static; }
+}
+
 cross() { # TRIPLE QEMU: by clang and the libraries of that machine, or by its gcc
     need "$2"
     if command -v "$1-gcc" >/dev/null; then set -- "$2" "$1-gcc"
@@ -601,8 +607,8 @@ audit_tests() { # NAME REAL [quick]
         run_tests '[bcgw]*' '' $CC -std=c99 -O1 -fsanitize=thread $r ;;
     openmp) can_link $CC -fopenmp || skip "OpenMP is not installed"
         OMP_NUM_THREADS=3 run_tests '[bcgw]*' '' $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP $r ;;
-    m32) can_link $CC -m32 || skip "-m32: 32-bit libraries are not installed"
-        run_tests '*' '' $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2 $r ;;
+    m32) can_link32
+        run_tests '*' "$qemu" $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2 $r ;;
     valgrind) need valgrind
         run_tests '[bmi]*' 'valgrind -q --error-exitcode=9 --leak-check=full' $CC -std=c99 -O1 -g $r ;;
     arm64) cross aarch64-linux-gnu qemu-aarch64-static ;;
@@ -639,8 +645,9 @@ audit_golden() { # BUILD REAL
     g++ | clang++) need "$1"; build "$1" -x c++ -std=c++11 -O2; golden_run "$T/golden" ;;
     native) can_link $CC -march=native || skip "-march=native"
         build $CC -std=c99 -O3 -march=native -ffp-contract=off -fno-tree-slp-vectorize; golden_run "$T/golden" ;;
-    m32) can_link $CC -m32 || skip "-m32: 32-bit libraries are not installed"
-        build $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2; golden_run "$T/golden" ;;
+    m32) can_link32
+        [ -z "$qemu" ] || export GOLDEN=short
+        build $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2; golden_run $qemu "$T/golden" ;;
     openmp) can_link $CC -fopenmp || skip "OpenMP is not installed"
         least=9
         build $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP
