@@ -688,6 +688,7 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
             }
         CHECK(scale > 1e-3);
         CHECK(worst <= TOL(1e-11, 1e-5) * scale); /* the condition of A is some 1e4 */
+        free(dense), free(x), free(w), free(y), free(v), free(first), free(memory);
     }
     toy_free(&s);
 }

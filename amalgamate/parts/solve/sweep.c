@@ -21,7 +21,7 @@
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
 #define CSIMI_SWEEP_FILLS 128 /* coupled blocks beyond which factors of Newton fill, and numbers for that, a block */
 #define CSIMI_SWEEP_FILL 288
-#define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
+#define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton on bodies */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
