@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 394f6df4858df88a
+   Hash of the parts: 9a80f6181fb7437e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14047,10 +14047,31 @@ static bool csimi_supports(const csimi_meet *m, const csimi_polytope *q, csim_ve
     return true;
 }
 
+/* Where the distance to b is least along a way through x: inside b that is where two faces are as near, and neither normal
+   need be one of contact there. The mix of both that is square to the way is; the corner of their wedge is deeper along
+   it. way: a unit vector. */
+static csim_real csimi_meet_wedge(const csimi_meet *m, csim_vec3 x, csim_vec3 way, csim_real step, csim_real d,
+                                  csim_vec3 *n) {
+    const csim_real slope = csim_dot(*n, way);
+    csim_real across, other;
+    csim_vec3 mix;
+    if (!(d < 0 && csimi_abs(slope) > CSIMI_FLAT)) return d;
+    csimi_meet_distance(m, csim_madd(x, slope > 0 ? -step : step, way), &mix);
+    other = csim_dot(mix, way);
+    if (!(other * slope < 0)) return d;
+    mix = csim_scale(1 / (slope - other), csim_madd(csim_scale(-other, *n), slope, mix));
+    across = csim_length(mix);
+    if (across < CSIM_R(0.1)) return d; /* faces of a plate: any way out will do */
+    *n = csim_scale(1 / across, mix);
+    return d / across;
+}
+
 /* The point at z of the line, if it is one of contact: b is taken as the plane that is nearest to the point at flat. */
 static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, uint32_t feature) {
     csim_vec3 x = csim_madd(line->middle, z, line->axis), n, out;
     csim_real d = csimi_meet_distance(m, csim_madd(line->middle, flat, line->axis), &n), across = 1;
+    if (line->q && csimi_abs(flat) < line->half)
+        d = csimi_meet_wedge(m, x, line->axis, CSIM_R(1e-4) * line->half, d, &n);
     d += csim_dot(n, line->axis) * (z - flat);
     out = n;
     if (line->q && (d > m->margin || !csimi_supports(m, line->q, x, n))) return;
@@ -14159,9 +14180,10 @@ typedef struct csimi_rim {
 /* The point of the rim in the direction side, if it is one of contact. */
 static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 side, uint32_t feature) {
     csim_vec3 x = csim_madd(rim->centre, m->a->radius, side), n;
+    const csim_vec3 way = csim_cross(rim->cap, side);
     csim_real d = csimi_meet_distance(m, x, &n);
-    if (csim_dot(n, side) > m->cone || csim_dot(n, rim->cap) > m->cone) return;
-    if (csimi_abs(csim_dot(n, csim_cross(rim->cap, side))) > m->cone) return;
+    d = csimi_meet_wedge(m, x, way, CSIM_R(1e-3) * m->a->radius, d, &n);
+    if (csim_dot(n, side) > m->cone || csim_dot(n, rim->cap) > m->cone || csimi_abs(csim_dot(n, way)) > m->cone) return;
     csimi_meet_emit(m, x, csim_madd(x, -d, n), n, d, rim->name + feature);
 }
 
@@ -14204,17 +14226,74 @@ static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_rea
     }
 }
 
-static void csimi_meet_rim(csimi_meet *m, int top) {
-    csim_vec3 n, side = csim_v3(0, 0, 0), axis = csimi_axis_of(m->pa);
-    csim_real tilt;
+/* A circle about the axis of a: its distance in the direction at an angle from down. */
+typedef struct csimi_wheel {
     csimi_rim rim;
-    rim.cap = csim_scale(top ? 1 : -1, axis);
-    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
-    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
-    rim.name = top ? 0x140u : 0x100u;
-    tilt = csimi_rim_deepest(m, &rim, rim.centre, &side, &n);
-    csimi_meet_rim_samples(m, &rim, tilt, n);
-    if (tilt > 0) csimi_meet_rim_point(m, &rim, side, 0); /* last: where a sample says as much, its name stays */
+    csim_vec3 down, ahead; /* unit vectors of the circle's plane */
+} csimi_wheel;
+
+static csim_vec3 csimi_wheel_side(const csimi_wheel *w, csim_real angle) {
+    return csim_madd(csim_scale(CSIMI_COS(angle), w->down), CSIMI_SIN(angle), w->ahead);
+}
+
+static csim_real csimi_wheel_gap(const csimi_meet *m, const csimi_wheel *w, csim_real angle) {
+    csim_vec3 n;
+    return csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, csimi_wheel_side(w, angle)), &n);
+}
+
+/* The angle between low and high where the gap is least, by golden sections: it has one minimum there. */
+static csim_real csimi_wheel_least(const csimi_meet *m, const csimi_wheel *w, csim_real low, csim_real high) {
+    const csim_real share = CSIM_R(0.61803398874989485);
+    csim_real a = high - share * (high - low), b = low + share * (high - low);
+    csim_real da = csimi_wheel_gap(m, w, a), db = csimi_wheel_gap(m, w, b);
+    int k;
+    for (k = 0; k < 16; k++)
+        if (da < db) {
+            high = b, b = a, db = da;
+            da = csimi_wheel_gap(m, w, a = high - share * (high - low));
+        } else {
+            low = a, a = b, da = db;
+            db = csimi_wheel_gap(m, w, b = low + share * (high - low));
+        }
+    return (low + high) / 2;
+}
+
+/* The least points of one circle, from so many looks at it. A plane's is found by its normal, exactly. */
+static void csimi_meet_circle(csimi_meet *m, const csimi_wheel *w, int looks, uint32_t name) {
+    enum { LOOKS = 23 };
+    const csim_real apart = CSIM_R(0.3);
+    csim_real gap[LOOKS];
+    int k;
+    for (k = 0; k < looks; k++) gap[k] = csimi_wheel_gap(m, w, apart * (csim_real)(k - looks / 2));
+    for (k = 1; k < looks - 1; k++) {
+        csim_vec3 side, n;
+        csim_real angle, tilt;
+        if (gap[k] > gap[k - 1] || gap[k] >= gap[k + 1] || gap[k] > m->margin + m->a->radius * apart / 2) continue;
+        angle = apart * (csim_real)(k - looks / 2);
+        side = csimi_wheel_side(w, angle);
+        tilt = csimi_rim_deepest(m, &w->rim, csim_madd(w->rim.centre, m->a->radius, side), &side, &n);
+        if (!(tilt > CSIMI_LIES) ||
+            !(csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, side), &n) <= gap[k]) ||
+            csimi_abs(csim_dot(n, csim_cross(w->rim.cap, side))) > CSIM_R(1e-6))
+            side = csimi_wheel_side(w, csimi_wheel_least(m, w, angle - apart, angle + apart));
+        csimi_meet_rim_point(m, &w->rim, side, name++);
+    }
+}
+
+static void csimi_meet_rim(csimi_meet *m, int top) {
+    csim_vec3 n, axis = csimi_axis_of(m->pa);
+    csim_real tilt;
+    csimi_wheel w;
+    w.rim.cap = csim_scale(top ? 1 : -1, axis);
+    w.rim.centre = csim_madd(m->pa.position, m->a->half_height, w.rim.cap);
+    if (csimi_meet_distance(m, w.rim.centre, &n) > m->a->radius + m->margin) return;
+    w.rim.name = top ? 0x140u : 0x100u;
+    tilt = csimi_rim_deepest(m, &w.rim, w.rim.centre, &w.down, &n);
+    csimi_meet_rim_samples(m, &w.rim, tilt, n);
+    if (!(tilt > 0)) return;
+    csimi_meet_rim_point(m, &w.rim, w.down, 0); /* last: where a sample says as much, its name stays */
+    w.ahead = csim_cross(w.rim.cap, w.down);
+    if (csimi_cylinder(m->b)) csimi_meet_circle(m, &w, 23, 33); /* rim on rim */
 }
 
 /* ---- dispatch: each shape offers points to the other; the order of kinds decides who is a */
@@ -14411,61 +14490,6 @@ static void csimi_meet_field_ball(csimi_meet *m) {
     if (count == 0 || d < plane[0].distance - CSIM_R(1e-6) * r) csimi_meet_ball(m, m->pa.position, r, 0);
 }
 
-/* A circle of a wheel over a field: its distance in the direction at an angle from down. */
-typedef struct csimi_wheel {
-    csimi_rim rim;
-    csim_vec3 down, ahead; /* unit vectors of the circle's plane */
-} csimi_wheel;
-
-static csim_vec3 csimi_wheel_side(const csimi_wheel *w, csim_real angle) {
-    return csim_madd(csim_scale(CSIMI_COS(angle), w->down), CSIMI_SIN(angle), w->ahead);
-}
-
-static csim_real csimi_wheel_gap(const csimi_meet *m, const csimi_wheel *w, csim_real angle) {
-    csim_vec3 n;
-    return csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, csimi_wheel_side(w, angle)), &n);
-}
-
-/* The angle between low and high where the gap is least, by golden sections: it has one minimum there. */
-static csim_real csimi_wheel_least(const csimi_meet *m, const csimi_wheel *w, csim_real low, csim_real high) {
-    const csim_real share = CSIM_R(0.61803398874989485);
-    csim_real a = high - share * (high - low), b = low + share * (high - low);
-    csim_real da = csimi_wheel_gap(m, w, a), db = csimi_wheel_gap(m, w, b);
-    int k;
-    for (k = 0; k < 16; k++)
-        if (da < db) {
-            high = b, b = a, db = da;
-            da = csimi_wheel_gap(m, w, a = high - share * (high - low));
-        } else {
-            low = a, a = b, da = db;
-            db = csimi_wheel_gap(m, w, b = low + share * (high - low));
-        }
-    return (low + high) / 2;
-}
-
-/* The least points of one circle. A plane's is found by its normal, exactly. */
-static void csimi_meet_circle(csimi_meet *m, const csimi_wheel *w) {
-    enum { LOOKS = 9 };
-    const csim_real apart = CSIM_R(0.3);
-    csim_real gap[LOOKS];
-    uint32_t found = 0;
-    int k;
-    for (k = 0; k < LOOKS; k++) gap[k] = csimi_wheel_gap(m, w, apart * (csim_real)(k - LOOKS / 2));
-    for (k = 1; k < LOOKS - 1; k++) {
-        csim_vec3 side, n;
-        csim_real angle, tilt;
-        if (gap[k] > gap[k - 1] || gap[k] >= gap[k + 1] || gap[k] > m->margin + m->a->radius * CSIM_R(0.05)) continue;
-        angle = apart * (csim_real)(k - LOOKS / 2);
-        side = csimi_wheel_side(w, angle);
-        tilt = csimi_rim_deepest(m, &w->rim, csim_madd(w->rim.centre, m->a->radius, side), &side, &n);
-        if (!(tilt > CSIMI_LIES) ||
-            !(csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, side), &n) <= gap[k]) ||
-            csimi_abs(csim_dot(n, csim_cross(w->rim.cap, side))) > CSIM_R(1e-6))
-            side = csimi_wheel_side(w, csimi_wheel_least(m, w, angle - apart, angle + apart));
-        csimi_meet_rim_point(m, &w->rim, side, found++);
-    }
-}
-
 /* A wheel on a field rolls on its circle, not on the corners of its samples: the deepest points of both rims and of the
    circle between them. */
 static void csimi_meet_field_rims(csimi_meet *m) {
@@ -14481,7 +14505,7 @@ static void csimi_meet_field_rims(csimi_meet *m) {
         if (!(csim_length(w.down) > CSIMI_LIES)) continue;
         w.down = csim_normalize(w.down);
         w.ahead = csim_cross(w.rim.cap, w.down);
-        csimi_meet_circle(m, &w);
+        csimi_meet_circle(m, &w, 9, 0);
     }
 }
 
@@ -29642,7 +29666,7 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
 
 #define CSIMI_STAGGERED_PATIENCE 1000
 #define CSIMI_STAGGERED_INNER 400 /* most steps of a projection */
-#define CSIMI_STAGGERED_SHARE 100 /* most steps of the whole call, for each stagger that the cap allows */
+#define CSIMI_STAGGERED_SHARE 100 /* most steps, for each stagger that the cap allows; the last projection as many */
 
 typedef struct csimi_staggered {
     csimi_watch watch;
@@ -29769,7 +29793,8 @@ static void csimi_staggered_degrade(csimi_staggered *s) {
     double size;
     if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
-    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
+    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size,
+                            CSIMI_STAGGERED_SHARE * csimi_imin(s->watch.run->params->max_iterations, 16));
     csimi_gradient_velocity(&s->gradient, s->watch.u);
     (void)csimi_watch_look(&s->watch, s->gradient.x, s->watch.u);
     CSIMI_MEMCPY(s->watch.best, s->gradient.x, bytes);
@@ -31334,10 +31359,6 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
         status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
-#ifndef CONDSIM_NO_SWEEP
-    else if (csimi_sweep_couples(problem) && !csimi_auto_couples(problem))
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
-#endif
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));

@@ -784,7 +784,7 @@ static csim_solver_params some_solver(void) {
     csim_solver_params p = csim_default_solver_params();
     p.max_iterations = below(4) ? 200 : 1 + below(50);
     p.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
-    if (p.solver == CSIM_SOLVER_STAGGERED) p.max_iterations = 1 + p.max_iterations % 8; /* of 400 products, each a CG */
+    if (p.solver == CSIM_SOLVER_STAGGERED) p.max_iterations = 1 + p.max_iterations % 2; /* of 200 products, each a CG */
     if (!below(4)) p.weight = (csim_weight)below(CSIM_WEIGHT_COUNT_);
     if (!below(4)) p.acceleration = (csim_acceleration)below(CSIM_ACCELERATION_COUNT_);
     if (!below(4)) p.gain = number(1, 1e4);

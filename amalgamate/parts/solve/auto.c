@@ -191,10 +191,6 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
         status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
-#ifndef CONDSIM_NO_SWEEP
-    else if (csimi_sweep_couples(problem) && !csimi_auto_couples(problem))
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
-#endif
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));

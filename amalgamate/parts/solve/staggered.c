@@ -7,7 +7,7 @@
 
 #define CSIMI_STAGGERED_PATIENCE 1000
 #define CSIMI_STAGGERED_INNER 400 /* most steps of a projection */
-#define CSIMI_STAGGERED_SHARE 100 /* most steps of the whole call, for each stagger that the cap allows */
+#define CSIMI_STAGGERED_SHARE 100 /* most steps, for each stagger that the cap allows; the last projection as many */
 
 typedef struct csimi_staggered {
     csimi_watch watch;
@@ -134,7 +134,8 @@ static void csimi_staggered_degrade(csimi_staggered *s) {
     double size;
     if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
-    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
+    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size,
+                            CSIMI_STAGGERED_SHARE * csimi_imin(s->watch.run->params->max_iterations, 16));
     csimi_gradient_velocity(&s->gradient, s->watch.u);
     (void)csimi_watch_look(&s->watch, s->gradient.x, s->watch.u);
     CSIMI_MEMCPY(s->watch.best, s->gradient.x, bytes);
