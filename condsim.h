@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9a80f6181fb7437e
+   Hash of the parts: 7d459d57bc1d108a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14047,9 +14047,9 @@ static bool csimi_supports(const csimi_meet *m, const csimi_polytope *q, csim_ve
     return true;
 }
 
-/* Where the distance to b is least along a way through x: inside b that is where two faces are as near, and neither normal
-   need be one of contact there. The mix of both that is square to the way is; the corner of their wedge is deeper along
-   it. way: a unit vector. */
+/* Where the distance to b is least along a way, a unit vector, through x: inside b two faces are as near there, and
+   neither normal need be one of contact. Their mix that is square to the way is; the corner of their wedge is deeper
+   along it. */
 static csim_real csimi_meet_wedge(const csimi_meet *m, csim_vec3 x, csim_vec3 way, csim_real step, csim_real d,
                                   csim_vec3 *n) {
     const csim_real slope = csim_dot(*n, way);
