@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7d459d57bc1d108a
+   Hash of the parts: 2e279006aadad701
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -594,7 +594,7 @@ typedef struct csim_shape {
                                 A hull has 64 corners at most: of more, those farthest outside; csim_hull_overhang */
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
-                          faces are exact; it is the resolution of rims against edges and other rims */
+                          faces are exact; it is the resolution at which rims find what they meet first */
     const struct csim_field *field; /* meshes, heights, triangles: the caller's, as long as the shape or body is used */
     const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
     bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
@@ -683,7 +683,7 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
    Writes at most capacity touches and returns how many there are (a return above capacity means the rest was not
    written). Boxes and hulls: separating axes over faces and edge pairs, then corners over faces and crossings of edges;
    gaps are exact but for ties, 1e-5 of the size. Spheres and capsules are exact against all; cylinders are exact on
-   planes and along their sides, their rims are sampled. Order and features are deterministic, and features stay while
+   planes and along their sides, where edges and other rims cross them too; else their rims are sampled. Order and features are deterministic, and features stay while
    the same corners and edges touch. */
 CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
                           const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
@@ -14420,6 +14420,7 @@ static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 6
 
 /* Samples of a whose best score over b is told; returns the bits of their numbers. */
 static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+    const float tie = (float)(CSIM_R(1e-6) * m->a->bound); /* of samples that lie as deep the first stays: no flicker */
     uint64_t bits = 0;
     csimi_sampler s;
     int k;
@@ -14440,7 +14441,7 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         for (k = 0; k < CSIMI_TILTS; k++) {
             csimi_choice *c = choice + CSIMI_TILTS * bin + k;
             const float score = (float)csimi_tilted(x, gap, bin % 3, k);
-            if (c->number >= 0 && score <= c->score) continue;
+            if (c->number >= 0 && score <= c->score + tie) continue;
             c->score = score;
             c->number = s.number;
             bits |= csimi_sample_bit(s.number);

@@ -645,6 +645,47 @@ NEEDS("../shared/real/meshes/spot.obj", spot_falls_and_rests) {
     free_soup(&spot);
 }
 
+/* A drum that lies flat has far more samples that are as deep as contacts: the same are told whatever the rounding. */
+TEST(samples_that_lie_as_deep_keep_their_names) {
+    enum { AROUND = 24, MOST = 64 };
+    soup s = make_soup(2 * AROUND, 4 * AROUND - 4);
+    csim_shape ground = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1)), drum;
+    csim_geometry flat, g;
+    csim_touch first[MOST], touch[MOST];
+    const csim_field *f;
+    csim_mesh_field_def d;
+    csim_pose at = csim_pose_identity(), still = csim_pose_identity();
+    int i, k, n, m, at_t = 0;
+    for (i = 0; i < AROUND; i++) {
+        const double a = 2 * 3.14159265358979 * i / AROUND;
+        const int next = (i + 1) % AROUND, side[6] = {i, next, AROUND + next, i, AROUND + next, AROUND + i};
+        const int cap[6] = {0, i + 1, i, AROUND, AROUND + i, AROUND + i + 1};
+        csimi_store3(s.x + 3 * i, csim_v3((csim_real)(0.1 * cos(a)), (csim_real)(0.1 * sin(a)), CSIM_R(-0.03)));
+        csimi_store3(s.x + 3 * (AROUND + i), csim_v3(s.x[3 * i], s.x[3 * i + 1], CSIM_R(0.03)));
+        for (k = 0; k < 6; k++) s.t[at_t++] = side[k];
+        for (k = 0; k < 6 && i > 0 && i < AROUND - 1; k++) s.t[at_t++] = cap[k];
+    }
+    CHECK(at_t == 3 * s.nt);
+    d = def_of(&s, 16);
+    f = field_of(&d);
+    drum = csim_field_shape(f);
+    STATUS(csim_shape_bake(&drum, &g, NULL, NULL), CSIM_OK);
+    STATUS(csim_shape_bake(&ground, &flat, NULL, NULL), CSIM_OK);
+    still.position = at.position = csim_v3(0, 0, CSIM_R(0.03));
+    n = csim_collide(&g, at, &flat, csim_pose_identity(), NULL, CSIM_R(0.002), first, MOST);
+    CHECK(n >= 4 && n < AROUND);
+    for (i = 0; i < 100; i++) {
+        const csim_vec3 off = random_point(1e-8), turn = random_point(1);
+        CASE("round %d", i);
+        at.position = csim_add(still.position, off);
+        at.rotation = csim_quat_axis_angle(csim_normalize(turn), CSIM_R(1e-8));
+        m = csim_collide(&g, at, &flat, csim_pose_identity(), NULL, CSIM_R(0.002), touch, MOST);
+        CHECK(m == n);
+        for (k = 0; k < n && k < m; k++) CHECK(touch[k].feature == first[k].feature);
+    }
+    free_soup(&s);
+}
+
 /* Restored where its field is known, refused where it is not. */
 TEST(snapshots_find_their_field) {
     soup s = make_ball(9, 16, 0.2);

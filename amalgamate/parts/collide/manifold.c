@@ -522,6 +522,7 @@ static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 6
 
 /* Samples of a whose best score over b is told; returns the bits of their numbers. */
 static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+    const float tie = (float)(CSIM_R(1e-6) * m->a->bound); /* of samples that lie as deep the first stays: no flicker */
     uint64_t bits = 0;
     csimi_sampler s;
     int k;
@@ -542,7 +543,7 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         for (k = 0; k < CSIMI_TILTS; k++) {
             csimi_choice *c = choice + CSIMI_TILTS * bin + k;
             const float score = (float)csimi_tilted(x, gap, bin % 3, k);
-            if (c->number >= 0 && score <= c->score) continue;
+            if (c->number >= 0 && score <= c->score + tie) continue;
             c->score = score;
             c->number = s.number;
             bits |= csimi_sample_bit(s.number);

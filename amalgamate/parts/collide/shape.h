@@ -37,7 +37,7 @@ typedef struct csim_shape {
                                 A hull has 64 corners at most: of more, those farthest outside; csim_hull_overhang */
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
-                          faces are exact; it is the resolution of rims against edges and other rims */
+                          faces are exact; it is the resolution at which rims find what they meet first */
     const struct csim_field *field; /* meshes, heights, triangles: the caller's, as long as the shape or body is used */
     const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
     bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
@@ -126,7 +126,7 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
    Writes at most capacity touches and returns how many there are (a return above capacity means the rest was not
    written). Boxes and hulls: separating axes over faces and edge pairs, then corners over faces and crossings of edges;
    gaps are exact but for ties, 1e-5 of the size. Spheres and capsules are exact against all; cylinders are exact on
-   planes and along their sides, their rims are sampled. Order and features are deterministic, and features stay while
+   planes and along their sides, where edges and other rims cross them too; else their rims are sampled. Order and features are deterministic, and features stay while
    the same corners and edges touch. */
 CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
                           const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
