@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2e279006aadad701
+   Hash of the parts: da2c33d1824dbde9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -683,8 +683,8 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
    Writes at most capacity touches and returns how many there are (a return above capacity means the rest was not
    written). Boxes and hulls: separating axes over faces and edge pairs, then corners over faces and crossings of edges;
    gaps are exact but for ties, 1e-5 of the size. Spheres and capsules are exact against all; cylinders are exact on
-   planes and along their sides, where edges and other rims cross them too; else their rims are sampled. Order and features are deterministic, and features stay while
-   the same corners and edges touch. */
+   planes and along their sides, and find edges and rims that cross their own; else their rims are sampled. Order and
+   features are deterministic, and features stay while the same corners and edges touch. */
 CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
                           const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
 
