@@ -690,7 +690,7 @@ audit_fuzz() { # WATCHER REAL SECONDS
     # shellcheck disable=SC2086
     "$@" -std=c99 -w $r "-I$ROOT" "$ROOT/tests/fuzz_api.c" -o "$T/fuzz" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }
     # shellcheck disable=SC2086
-    timeout $((seconds + 540)) $runner "$T/fuzz" "$seconds" >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
+    timeout $((seconds + 240)) $runner "$T/fuzz" "$seconds" >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
     calls=$(sed -n 's/.* sessions, \([0-9]*\) calls.*/\1/p' "$T/said")
     examined "${calls:-0}" 100 "calls in $(sed -n 's/ sessions,.*//p' "$T/said") sessions, $seconds s"
 }

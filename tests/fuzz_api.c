@@ -1004,6 +1004,9 @@ static void play_back(session *s, const csim_world_def *def) {
     csim_destroy_world(w);
 }
 
+static time_t end; /* of the seconds asked for: a session ends with them, for one step may take many */
+static bool late(void) { return difftime(time(NULL), end) >= 0; }
+
 static void run_session(void) {
     csim_world_def def = csim_default_world_def();
     session s;
@@ -1050,14 +1053,14 @@ static void run_session(void) {
         if (!raw && !a.fail_after && !below(3)) record(&s);
         if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK)
             s.body[s.bodies++] = id;
-        for (i = 0; i < acts; i++) {
+        for (i = 0; i < acts && !late(); i++) {
             if (below(10))
                 act(&s);
             else
                 act_checked(&s);
         }
         csim_destroy_world(s.w);
-        if (s.log) play_back(&s, &def);
+        if (s.log && !late()) play_back(&s, &def);
     }
     if (a.live) complain("memory leaked", NULL);
     free(s.log), free(s.scratch);
@@ -1112,11 +1115,11 @@ static void make_things(void) {
 int main(int argc, char **argv) {
     double seconds = argc > 1 ? atof(argv[1]) : 5;
     unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
-    time_t start = time(NULL);
     long sessions = 0;
     int i;
     make_things();
-    while (difftime(time(NULL), start) < seconds) {
+    end = time(NULL) + (time_t)seconds;
+    while (!late()) {
         state = seed * 1000003u + (uint64_t)sessions;
         run_session();
         sessions++;
