@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: da2c33d1824dbde9
+   Hash of the parts: 231d9bacd18d7c5d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27559,18 +27559,18 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
-#define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
+enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
-#define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
-#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
+enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
+enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
-#define CSIMI_SWEEP_FILLS 128 /* coupled blocks beyond which factors of Newton fill, and numbers for that, a block */
-#define CSIMI_SWEEP_FILL 288
-#define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton on bodies */
+/* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
+enum { CSIMI_SWEEP_FILLS = 128, CSIMI_SWEEP_FILL = 288 };
+enum { CSIMI_SWEEP_PATIENCE = 100 }; /* sweeps without a halving before the next stage; 4 before Newton on bodies */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
@@ -28020,16 +28020,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_BETWEEN
-#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
 #undef CSIMI_SWEEP_KNOWN
-#undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
-#undef CSIMI_SWEEP_FILLS
-#undef CSIMI_SWEEP_FILL
-#undef CSIMI_SWEEP_PATIENCE
 #endif
 
 /* ==== begin solve/delassus.c ==================================================================================== */
@@ -28556,9 +28550,9 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
    Quick where nearly everything sticks; where contacts slide and normal and tangent are coupled it cycles, and a
    proximal loop, Newton on W + eps around the last answer, goes on. */
 
-#define CSIMI_NONSMOOTH_INNER 40        /* linear iterations of a step, the paper's */
-#define CSIMI_NONSMOOTH_PATIENCE 10     /* steps without a halving of the measure */
-#define CSIMI_NONSMOOTH_PROXIMAL 6      /* the same in a proximal step */
+enum { CSIMI_NONSMOOTH_INNER = 40 }; /* linear iterations of a step, the paper's */
+enum { CSIMI_NONSMOOTH_PATIENCE = 10 }; /* steps without a halving of the measure */
+enum { CSIMI_NONSMOOTH_PROXIMAL = 6 }; /* the same in a proximal step */
 #define CSIMI_NONSMOOTH_OFF CSIM_R(1e8) /* 1 / the least alpha: r_n = 0 and nothing else */
 
 typedef struct csimi_nonsmooth {
@@ -28926,9 +28920,6 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
     return csimi_nonsmooth_end(&t, run);
 }
 
-#undef CSIMI_NONSMOOTH_INNER
-#undef CSIMI_NONSMOOTH_PATIENCE
-#undef CSIMI_NONSMOOTH_PROXIMAL
 #undef CSIMI_NONSMOOTH_OFF
 #endif
 
@@ -28941,9 +28932,9 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
    solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/nonsmooth.c). Each stage
    starts from the best impulses seen. */
 
-#define CSIMI_CASCADE_WINDOW 20
-#define CSIMI_CASCADE_PATIENCE 100 /* sweeps without a halving */
-#define CSIMI_CASCADE_BURST 4000   /* products of a burst of Newton's method at most */
+enum { CSIMI_CASCADE_WINDOW = 20 };
+enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
+enum { CSIMI_CASCADE_BURST = 4000 }; /* products of a burst of Newton's method at most */
 
 typedef struct csimi_cascade {
     csimi_impulse_run *run;
@@ -29136,9 +29127,6 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
     return csimi_cascade_close(&s);
 }
 
-#undef CSIMI_CASCADE_WINDOW
-#undef CSIMI_CASCADE_PATIENCE
-#undef CSIMI_CASCADE_BURST
 #endif
 
 /* ==== begin solve/watch.c ======================================================================================= */
@@ -29665,9 +29653,9 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
    of the normals, so that nothing penetrates whenever the loop is left. Joints, limits and contacts of the convex law
    belong to the first of the two. */
 
-#define CSIMI_STAGGERED_PATIENCE 1000
-#define CSIMI_STAGGERED_INNER 400 /* most steps of a projection */
-#define CSIMI_STAGGERED_SHARE 100 /* most steps, for each stagger that the cap allows; the last projection as many */
+enum { CSIMI_STAGGERED_PATIENCE = 1000 };
+enum { CSIMI_STAGGERED_INNER = 400 }; /* most steps of a projection */
+enum { CSIMI_STAGGERED_SHARE = 100 }; /* most steps, for each stagger of the cap; the last projection as many */
 
 typedef struct csimi_staggered {
     csimi_watch watch;
@@ -29824,9 +29812,6 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
     return csimi_watch_close(&s.watch);
 }
 
-#undef CSIMI_STAGGERED_PATIENCE
-#undef CSIMI_STAGGERED_INNER
-#undef CSIMI_STAGGERED_SHARE
 #endif
 
 /* ==== begin solve/ccs.c ========================================================================================= */
@@ -56157,35 +56142,20 @@ CSIMI_WARM
 #undef CSIMI_BURST_ROUNDING
 #undef CSIMI_BURST_CLOSES
 #undef CSIMI_BURST_COUPLED
-#undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_BETWEEN
-#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_SWEEP_FILLS
-#undef CSIMI_SWEEP_FILL
-#undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH
-#undef CSIMI_NONSMOOTH_INNER
-#undef CSIMI_NONSMOOTH_PATIENCE
-#undef CSIMI_NONSMOOTH_PROXIMAL
 #undef CSIMI_NONSMOOTH_OFF
-#undef CSIMI_CASCADE_WINDOW
-#undef CSIMI_CASCADE_PATIENCE
-#undef CSIMI_CASCADE_BURST
 #undef CSIMI_PGS_PATIENCE
 #undef CSIMI_APGD_PATIENCE
 #undef CSIMI_APGD_INNER
 #undef CSIMI_PERCONTACT_PATIENCE
 #undef CSIMI_PERCONTACT_LEAST
 #undef CSIMI_PERCONTACT_DECAY
-#undef CSIMI_STAGGERED_PATIENCE
-#undef CSIMI_STAGGERED_INNER
-#undef CSIMI_STAGGERED_SHARE
 #undef CSIMI_CCS_PATIENCE
 #undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX

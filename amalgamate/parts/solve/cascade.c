@@ -6,9 +6,9 @@
    starts from the best impulses seen. */
 #include "private.h"
 
-#define CSIMI_CASCADE_WINDOW 20
-#define CSIMI_CASCADE_PATIENCE 100 /* sweeps without a halving */
-#define CSIMI_CASCADE_BURST 4000   /* products of a burst of Newton's method at most */
+enum { CSIMI_CASCADE_WINDOW = 20 };
+enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
+enum { CSIMI_CASCADE_BURST = 4000 }; /* products of a burst of Newton's method at most */
 
 typedef struct csimi_cascade {
     csimi_impulse_run *run;
@@ -201,6 +201,3 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
     return csimi_cascade_close(&s);
 }
 
-#undef CSIMI_CASCADE_WINDOW
-#undef CSIMI_CASCADE_PATIENCE
-#undef CSIMI_CASCADE_BURST

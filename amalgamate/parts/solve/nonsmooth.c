@@ -10,9 +10,9 @@
    proximal loop, Newton on W + eps around the last answer, goes on. */
 #include "private.h"
 
-#define CSIMI_NONSMOOTH_INNER 40        /* linear iterations of a step, the paper's */
-#define CSIMI_NONSMOOTH_PATIENCE 10     /* steps without a halving of the measure */
-#define CSIMI_NONSMOOTH_PROXIMAL 6      /* the same in a proximal step */
+enum { CSIMI_NONSMOOTH_INNER = 40 }; /* linear iterations of a step, the paper's */
+enum { CSIMI_NONSMOOTH_PATIENCE = 10 }; /* steps without a halving of the measure */
+enum { CSIMI_NONSMOOTH_PROXIMAL = 6 }; /* the same in a proximal step */
 #define CSIMI_NONSMOOTH_OFF CSIM_R(1e8) /* 1 / the least alpha: r_n = 0 and nothing else */
 
 typedef struct csimi_nonsmooth {
@@ -380,7 +380,4 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
     return csimi_nonsmooth_end(&t, run);
 }
 
-#undef CSIMI_NONSMOOTH_INNER
-#undef CSIMI_NONSMOOTH_PATIENCE
-#undef CSIMI_NONSMOOTH_PROXIMAL
 #undef CSIMI_NONSMOOTH_OFF

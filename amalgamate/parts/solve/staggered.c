@@ -5,9 +5,9 @@
    belong to the first of the two. */
 #include "private.h"
 
-#define CSIMI_STAGGERED_PATIENCE 1000
-#define CSIMI_STAGGERED_INNER 400 /* most steps of a projection */
-#define CSIMI_STAGGERED_SHARE 100 /* most steps, for each stagger that the cap allows; the last projection as many */
+enum { CSIMI_STAGGERED_PATIENCE = 1000 };
+enum { CSIMI_STAGGERED_INNER = 400 }; /* most steps of a projection */
+enum { CSIMI_STAGGERED_SHARE = 100 }; /* most steps, for each stagger of the cap; the last projection as many */
 
 typedef struct csimi_staggered {
     csimi_watch watch;
@@ -164,6 +164,3 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
     return csimi_watch_close(&s.watch);
 }
 
-#undef CSIMI_STAGGERED_PATIENCE
-#undef CSIMI_STAGGERED_INNER
-#undef CSIMI_STAGGERED_SHARE

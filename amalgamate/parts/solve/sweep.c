@@ -10,18 +10,18 @@
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 #include "private.h"
 
-#define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
+enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
-#define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
-#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage ... */
+enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
+enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
-#define CSIMI_SWEEP_FILLS 128 /* coupled blocks beyond which factors of Newton fill, and numbers for that, a block */
-#define CSIMI_SWEEP_FILL 288
-#define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton on bodies */
+/* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
+enum { CSIMI_SWEEP_FILLS = 128, CSIMI_SWEEP_FILL = 288 };
+enum { CSIMI_SWEEP_PATIENCE = 100 }; /* sweeps without a halving before the next stage; 4 before Newton on bodies */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
@@ -471,13 +471,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_BETWEEN
-#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
 #undef CSIMI_SWEEP_KNOWN
-#undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
-#undef CSIMI_SWEEP_FILLS
-#undef CSIMI_SWEEP_FILL
-#undef CSIMI_SWEEP_PATIENCE
