@@ -6,7 +6,10 @@
    stays linear. */
 #include "private.h"
 
-enum { CSIMI_LIFT_DENSE = 32 }; /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
+enum {
+    CSIMI_LIFT_DENSE = 32, /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
+    CSIMI_LIFT_ROUGH = 50  /* products at most for a column of a block that only scales */
+};
 
 typedef struct csimi_lift {
     const csim_problem *problem;
@@ -67,13 +70,14 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 
 /* ---- A^-1 */
 
-/* y = A^-1 x, y in: start. */
-static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance) {
-    const int n = l->problem->A.n;
-    const int count = csimi_pcg(&l->problem->A, x, y, tolerance, 6 * n + 200, l->krylov, l->tasks);
+/* y = A^-1 x within so many products, y in: start. */
+static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
+    const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
     l->products += csimi_imax(count, 0) + 1;
     if (count < 0) l->broken = true;
 }
+
+static int csimi_lift_products(const csimi_lift *l) { return 6 * l->problem->A.n + 200; }
 
 static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
     CSIMI_MEMSET(x, 0, 3 * (size_t)l->problem->A.n * sizeof *x);
@@ -122,14 +126,16 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     csimi_lift_zero(l, l->load);
     for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
     csimi_lift_zero(l, l->v);
-    csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+    csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
 }
 
-/* Diagonal blocks by three solves a contact; with few contacts the whole of W. */
-static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
+/* Diagonal blocks by three solves a contact, which come near the block from below and together take no more products
+   than the iterations may; with few contacts the whole of W. */
+static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterations, bool dense) {
     const csim_real rough = dense ? l->tolerance : csimi_max(l->tolerance, CSIM_R(1e-2));
-    const int nc = W->contacts;
+    const int nc = W->contacts, whole = csimi_lift_products(l), share = whole / (3 * nc + 1) + 1;
+    const int most = dense ? whole : csimi_imin(CSIMI_LIFT_ROUGH, csimi_imin(CSIMI_LIFT_ROUGH, max_iterations) * share);
     int c, i, k, m;
     for (c = 0; c < nc && !l->broken; ++c)
         for (k = 0; k < 3; ++k) {
@@ -138,7 +144,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
             csimi_lift_zero(l, l->load);
             csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
-            csimi_lift_solve_A(l, l->load, l->v, rough);
+            csimi_lift_solve_A(l, l->load, l->v, rough, most);
             for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
                 csimi_lift_gather(l, m, l->v, u);
                 for (i = 0; i < 3; ++i) {
@@ -163,9 +169,9 @@ static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
         csimi_pieces_delassus(l->pieces + l->first[c], l->first[c + 1] - l->first[c], W->diagonal + 9 * (ptrdiff_t)c);
 }
 
-static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
+static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, int max_iterations) {
     const bool dense = W->contacts <= CSIMI_LIFT_DENSE;
-    csimi_lift_columns(l, W, dense);
+    csimi_lift_columns(l, W, max_iterations, dense);
     if (dense) {
         csimi_delassus_dense(W, l->dense);
         return;
@@ -193,7 +199,7 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
         csimi_less_product(&p->A, v, scratch);
         for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
         csimi_lift_zero(l, l->v);
-        csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+        csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
         for (i = 0; i < 3 * p->A.n; ++i) v[i] += l->v[i];
     }
 }
@@ -225,7 +231,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
-        csimi_lift_krylov_open(l, W);
+        csimi_lift_krylov_open(l, W, params->max_iterations);
     csimi_lift_velocities(l, NULL, l->free, scratch);
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
