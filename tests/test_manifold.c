@@ -982,6 +982,40 @@ TEST(capsule_lies) {
     check_places(collide(&a, lying, &beam, placed(0, 0, -0.5), 0.01), want, 1, 0, up, TOL(1e-15, 1e-6));
 }
 
+/* What lies across a beam and hangs over on both sides is told of both edges of it at any small tilt, by names that
+   stay when it tips over: the far one at its height over the top, the near one at its distance from the edge. */
+TEST(across_a_beam_both_edges_are_told) {
+    const thing beam = box(0.3, 1, 0.5), log = cylinder(0.3, 1);
+    const csim_quat across = turned(0, 1, 0, PI / 2);
+    const double tilts[] = {0.2, 0.05, 1e-3, -1e-3, -0.05, -0.2};
+    uint32_t name[2] = {0, 0};
+    int kind, i, k;
+    for (kind = 0; kind < 2; kind++) {
+        const thing bar = capsule(0.1, 0.5), *under = kind ? &log : &beam;
+        for (i = 0; i < (int)(sizeof tilts / sizeof *tilts); i++) {
+            const double tilt = tilts[i], height = 0.1 + 0.3 * fabs(tan(tilt)) - 1e-3;
+            const csim_quat turn = csim_quat_mul(turned(0, 1, 0, -tilt), across);
+            const double far = height + 0.3 * fabs(tan(tilt)) - 0.1;
+            const double near = (height - 0.3 * fabs(tan(tilt))) * cos(tilt) - 0.1; /* the axis is outside */
+            const csim_pose pa = pose_at(vec(0, 0, height), turn), pb = placed(0, 0, kind ? -1 : -0.5);
+            int near_at, n = collide(&bar, pa, under, pb, 0.2);
+            CASE("kind %d, tilt %g", kind, tilt);
+            EQUAL(n, 2);
+            near_at = touch[0].gap < touch[1].gap ? 0 : 1;
+            NEAR(touch[near_at].gap, near, TOL(1e-7, 1e-5));
+            NEAR((double)touch[near_at].point_b.x, tilt > 0 ? -0.3 : 0.3, TOL(1e-7, 1e-5));
+            NEAR(touch[!near_at].gap, far, TOL(1e-5, 1e-4));
+            NEAR((double)touch[!near_at].point_b.x, tilt > 0 ? 0.3 : -0.3, 1e-4);
+            NEAR((double)touch[!near_at].normal.z, 1, TOL(1e-9, 1e-5));
+            for (k = 0; k < 2; k++) { /* in the order of x */
+                const uint32_t now = touch[(touch[0].point_b.x < touch[1].point_b.x) == (k == 0) ? 0 : 1].feature;
+                if (i == 0) name[k] = now;
+                EQUAL(now, name[k]);
+            }
+        }
+    }
+}
+
 /* A cylinder on flat ground and on a table says the same: standing, lying, at any tilt the exact deepest point. */
 TEST(cylinder_on_flat_ground) {
     thing a = cylinder(0.3, 0.5), ground = half_space(), table = box(2, 2, 0.5);

@@ -105,36 +105,64 @@ static csim_real csimi_slope(const csimi_meet *m, const csimi_line *line, csim_r
     return csim_dot(n, line->axis);
 }
 
-/* The part of the line where the slope is within CSIMI_FLAT, or as little as can be told of it; low and high: the
-   slopes at the ends. False when it is out of reach. */
-static bool csimi_flat_part(const csimi_meet *m, const csimi_line *line, csim_real low, csim_real high, csim_real *z1,
-                            csim_real *z2) {
+/* The part of the line where the slope is within CSIMI_FLAT of level, or as little as can be told of it; low and high:
+   the slopes at the ends. False when it is out of reach. */
+static bool csimi_flat_part(const csimi_meet *m, const csimi_line *line, csim_real level, csim_real low, csim_real high,
+                            csim_real *z1, csim_real *z2) {
+    const csim_real least = level - CSIMI_FLAT, most = level + CSIMI_FLAT;
     csim_real h = line->half, below = -h, above = h, top = h, z, s, d;
     int k;
-    if (low >= -CSIMI_FLAT) above = -h;
-    if (high < -CSIMI_FLAT) below = h;
+    if (low >= least) above = -h;
+    if (high < least) below = h;
     for (k = 0; k < 32 && above - below > CSIM_R(1e-9) * h; k++) { /* above falls to the lower end of the part */
         z = (below + above) / 2;
         s = csimi_slope(m, line, z, &d);
         if (d - csimi_abs(s) * (above - below) > line->radius + m->margin) return false; /* the tangent is below b */
-        if (s > CSIMI_FLAT) top = z;
-        if (s < -CSIMI_FLAT)
+        if (s > most) top = z;
+        if (s < least)
             below = z;
         else
             above = z;
     }
     *z1 = above;
-    if (low > CSIMI_FLAT) top = -h;
-    below = high <= CSIMI_FLAT ? h : above;
+    if (low > most) top = -h;
+    below = high <= most ? h : above;
     for (k = 0; k < 32 && top - below > CSIM_R(1e-9) * h; k++) { /* below rises to the upper one */
         z = (below + top) / 2;
-        if (csimi_slope(m, line, z, &d) > CSIMI_FLAT)
+        if (csimi_slope(m, line, z, &d) > most)
             top = z;
         else
             below = z;
     }
     *z2 = below;
     return true;
+}
+
+/* How steep the face is that begins on this side of z, the nearest point, past the turn around its edge: where the
+   slope stops growing; more than the cone where there is none. */
+static csim_real csimi_level_beside(const csimi_meet *m, const csimi_line *line, csim_real z, int side) {
+    csim_real step = csimi_max(line->least, CSIM_R(1e-4) * line->half), level = 0, before = 0, d;
+    int k;
+    for (k = 0; k < 8; k++, step *= 2, before = level) {
+        const csim_real at = z + (csim_real)side * step;
+        if (csimi_abs(at) > line->half) break;
+        level = csimi_slope(m, line, at, &d);
+        if (csimi_abs(level) > m->cone) break;
+        if (k > 0 && csimi_abs(level - before) <= CSIMI_FLAT) return level;
+    }
+    return 2;
+}
+
+/* The face that the line leaves at its nearest point z, all but flat: what lies across a table is told of its other
+   edge as well, or it would rock from one to the other. Cylinders need no telling: the edges of the other shape do. */
+static bool csimi_tilted_part(const csimi_meet *m, const csimi_line *line, csim_real z, csim_real low, csim_real high,
+                              csim_real *z1, csim_real *z2) {
+    csim_real level, right;
+    if (m->cone > 1 || (!line->q && csimi_cylinder(m->a))) return false;
+    level = csimi_level_beside(m, line, z, -1);
+    right = csimi_level_beside(m, line, z, 1);
+    if (csimi_abs(level) > csimi_abs(right)) level = right;
+    return csimi_abs(level) <= m->cone && csimi_flat_part(m, line, level, low, high, z1, z2) && *z2 - *z1 > line->least;
 }
 
 /* Whether all corners of q, the shape a, lie above x along n, give or take the cone. */
@@ -172,7 +200,7 @@ static csim_real csimi_meet_wedge(const csimi_meet *m, csim_vec3 x, csim_vec3 wa
 static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, uint32_t feature) {
     csim_vec3 x = csim_madd(line->middle, z, line->axis), n, out;
     csim_real d = csimi_meet_distance(m, csim_madd(line->middle, flat, line->axis), &n), across = 1;
-    if (line->q && csimi_abs(flat) < line->half)
+    if (line->q && csimi_abs(flat) < line->half && csimi_abs(z - flat) <= 0)
         d = csimi_meet_wedge(m, x, line->axis, CSIM_R(1e-4) * line->half, d, &n);
     d += csim_dot(n, line->axis) * (z - flat);
     out = n;
@@ -187,18 +215,33 @@ static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, cs
     csimi_meet_emit(m, csim_madd(x, -line->radius, out), csim_madd(x, -d, n), n, d - line->radius * across, feature);
 }
 
-/* Both ends, unless they hang over, and both ends of the part that lies flat on b, or the one nearest point. */
+/* A point of the line other than its ends. */
+static void csimi_meet_part(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, int name) {
+    if (csimi_abs(z) < line->half) csimi_meet_at(m, line, z, flat, line->name[name]);
+}
+
+/* Both ends, unless they hang over, and both ends of the part that lies flat on b, or the nearest point and, if that is
+   one of contact, the other end of the face it is on. */
 static void csimi_meet_line(csimi_meet *m, const csimi_line *line) {
-    csim_real h = line->half, low, high, z1, z2, middle, d;
+    const csim_real h = line->half;
+    const int before = m->count;
+    csim_real low, high, z1, z2, middle, d;
     low = csimi_slope(m, line, -h, &d);
     high = csimi_slope(m, line, h, &d);
     if (low >= -m->cone) csimi_meet_at(m, line, -h, -h, line->name[0]);
     if (h > 0 && high <= m->cone) csimi_meet_at(m, line, h, h, line->name[1]);
-    if (!csimi_flat_part(m, line, low, high, &z1, &z2)) return;
+    if (!csimi_flat_part(m, line, 0, low, high, &z1, &z2)) return;
     middle = (z1 + z2) / 2;
-    if (z2 - z1 < line->least) z1 = z2 = middle;
-    if (z1 > -h && z1 < h) csimi_meet_at(m, line, z1, middle, line->name[2]);
-    if (z2 > z1 && z2 < h) csimi_meet_at(m, line, z2, middle, line->name[3]);
+    if (z2 > z1 && z2 - z1 >= line->least) {
+        csimi_meet_part(m, line, z1, middle, 2);
+        csimi_meet_part(m, line, z2, middle, 3);
+    } else if (csimi_tilted_part(m, line, middle, low, high, &z1, &z2)) {
+        const bool upper = middle - z1 > z2 - middle;
+        csimi_meet_part(m, line, middle, middle, 2 + upper);
+        if (m->count > before) csimi_meet_part(m, line, upper ? z1 : z2, (z1 + z2) / 2, 3 - upper);
+    } else {
+        csimi_meet_part(m, line, middle, middle, 2);
+    }
 }
 
 /* The axis of a capsule or cylinder. */
