@@ -157,6 +157,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    few.tolerance = params->tolerance / 10;
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
