@@ -365,6 +365,7 @@ static rig zoo(void) {
             const csimi_place rigid = *a;
             *a = csimi_place_face(corner, weight, k == 9 ? 0 : CSIM_R(0.4));
             *b = k == 9 ? rigid : k == 10 ? csimi_place_node(5) : csimi_place_face(other, weight, CSIM_R(-0.3));
+            if (k == 11) a->beside[0] = CSIM_R(0.3), a->beside[1] = CSIM_R(-0.2); /* off its foot in the plane, too */
         }
         s->spring_data[3 * k] = k % 2 ? CSIM_R(0.5) : CSIM_R(2.5); /* pulled and pushed */
         s->spring_data[3 * k + 1] = CSIM_R(1 + k);

@@ -136,7 +136,7 @@ typedef struct csimi_surface {
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
-   radius in the rest shape. And, for sheets that are met from several sides: what lies within 60 degrees of the
+   radius in the rest shape. And, for sheets that are met from several sides: what lies within 20 degrees of the
    directions found already, and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
     int vertex;            /* -1: of another body */

@@ -25,6 +25,7 @@ static csimi_place csimi_place_of(csimi_place_kind kind) {
     int k;
     p.kind = kind;
     p.item = -1;
+    p.beside[0] = p.beside[1] = 0;
     for (k = 0; k < 4; k++) {
         p.node[k] = 0;
         p.local[k] = 0;
@@ -145,23 +146,57 @@ static csimi_face csimi_face_of(const csimi_state *s, const csimi_place *p) {
     return f;
 }
 
-/* w I + height dn/dx of each corner. N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
-   dN / |N| across n. Rigid motions move the point rigidly, so forces on it keep angular momentum. */
+/* What the place is off its foot by, in the plane of the face: along its first edge and across. */
+static csim_vec3 csimi_face_beside(const csimi_face *f, const csimi_place *p) {
+    const csim_vec3 u = csim_normalize(csim_sub(f->x[1], f->x[0]));
+    return csim_madd(csim_scale(p->beside[0], u), p->beside[1], csim_cross(f->n, u));
+}
+
+static bool csimi_face_off(const csimi_place *p) {
+    return !(p->local[3] == 0 && p->beside[0] == 0 && p->beside[1] == 0);
+}
+
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight,
+                                          csim_vec3 off) {
+    csimi_place p = csimi_place_face(node, weight, 0);
+    const csimi_face f = csimi_face_of(s, &p);
+    const csim_vec3 u = csim_normalize(csim_sub(f.x[1], f.x[0]));
+    if (!(f.area > 0) || csim_dot(off, off) > f.area) return p; /* farther off than the triangle is large */
+    p.local[3] = csim_dot(off, f.n);
+    p.beside[0] = csim_dot(off, u);
+    p.beside[1] = csim_dot(off, csim_cross(f.n, u));
+    return p;
+}
+
+/* v = sum w v_k + omega x (height n + t), t beside the foot in the plane: what lies off the face turns with it, so that
+   rigid motions move the point rigidly and forces on it keep angular momentum, and so that along the offset it moves as
+   its foot does. omega x n = dn: N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
+   dN / |N| across n; omega x t = -n (dn . t) + (omega . n) n x t, where omega . n is the turn of the first edge u. */
 static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_real *J) {
     csimi_face f;
-    csim_real across[9], skew[9], turn[9], edge[3], n[3];
+    csim_real off[9], skew[9], turn[9], edge[3], n[3], t[3], across[3], around[3];
+    csim_vec3 u;
     int k, i;
     for (k = 0; k < 3; k++) csimi_place_scaled_identity(p->local[k], J + 9 * k);
-    if (p->local[3] == 0) return;
+    if (!csimi_face_off(p)) return;
     f = csimi_face_of(s, p);
     if (!(f.area > 0)) return;
+    u = csim_sub(f.x[1], f.x[0]);
     csimi_store3(n, f.n);
-    for (i = 0; i < 9; i++) across[i] = (csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3];
+    csimi_store3(t, csimi_face_beside(&f, p));
+    csimi_store3(around, csim_cross(f.n, csimi_load3(t)));
+    csimi_store3(across, csim_scale(1 / csim_dot(u, u), csim_cross(f.n, u)));
+    for (i = 0; i < 9; i++) { /* (height I - n t') (I - n n'), where t' n = 0 */
+        off[i] = (p->local[3] * ((csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3]) - n[i / 3] * t[i % 3]) / f.area;
+        turn[i] = around[i / 3] * across[i % 3];
+        J[i] -= turn[i];
+        J[9 + i] += turn[i];
+    }
     for (k = 0; k < 3; k++) {
         csimi_store3(edge, csim_sub(f.x[(k + 2) % 3], f.x[(k + 1) % 3])); /* dx x o = [-o]x dx, o = x(k+1) - x(k+2) */
         csimi_skew(edge, skew);
-        csimi_matmul(across, skew, turn);
-        for (i = 0; i < 9; i++) J[9 * k + i] += p->local[3] / f.area * turn[i];
+        csimi_matmul(off, skew, turn);
+        for (i = 0; i < 9; i++) J[9 * k + i] += turn[i];
     }
 }
 
@@ -180,7 +215,10 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
-        if (p->local[3] != 0) x = csim_madd(x, p->local[3], csimi_face_of(s, p).n);
+        if (csimi_face_off(p)) {
+            const csimi_face f = csimi_face_of(s, p);
+            x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
+        }
         break;
     }
     return x;

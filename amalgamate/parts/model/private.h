@@ -33,7 +33,7 @@ typedef enum csimi_place_kind {
 typedef struct csimi_place {
     csimi_place_kind kind;
     int item, node[4];
-    csim_real local[4];
+    csim_real local[4], beside[2];
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -384,6 +384,9 @@ CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
+/* The same with an offset in world axes, as the triangle lies now. */
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight,
+                                          csim_vec3 off);
 /* The point moving with edge k of a cable that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);

@@ -130,23 +130,8 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
     return g;
 }
 
-/* The point `meet` moving with a triangle: by its coordinates over the triangle's plane, or, where it is farther off
-   than the triangle is large, by its foot, which has the weights. */
+/* The point `meet` moving with a triangle, whose foot has the weights. */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
-    csim_vec3 x[3], n;
-    csim_real weight[3], area2, height, far = 0;
-    int k;
-    for (k = 0; k < 3; k++) x[k] = csimi_load3(s->x + 3 * (size_t)node[k]);
-    n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
-    area2 = csim_dot(n, n);
-    if (!(area2 > 0)) return csimi_place_face(node, foot, 0);
-    for (k = 0; k < 2; k++) {
-        csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
-        weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
-    }
-    weight[2] = 1 - weight[0] - weight[1];
-    height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
-    for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
-    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
-    return csimi_place_face(node, weight, height);
+    const csimi_place at = csimi_place_face(node, foot, 0);
+    return csimi_place_off_face(s, node, foot, csim_sub(meet, csimi_place_point(s, &at)));
 }

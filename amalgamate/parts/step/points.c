@@ -205,6 +205,20 @@ static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surfa
     return csim_length(d);
 }
 
+static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, bool side,
+                                 uint32_t rank) {
+    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)side + rank));
+}
+
+/* Of those on the same side, how many come before it by the way they look: which is nearest rounding may decide. */
+static uint32_t csimi_sheet_rank(const csimi_surface_skip *found, const bool *side, int at) {
+    const csim_vec3 way = csim_v3(CSIM_R(0.8), CSIM_R(0.5), CSIM_R(0.3)), *n = found->met;
+    uint32_t rank = 0;
+    int k;
+    for (k = 0; k < found->met_count; k++) rank += side[k] == side[at] && csim_dot(way, csim_sub(n[k], n[at])) < 0;
+    return rank;
+}
+
 /* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
    below). Its own corners are met once. */
 static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
@@ -215,7 +229,10 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     csim_real within = p->reach + r, reach, gap;
     csimi_surface_skip skip;
     csimi_surface_hit hit;
+    csimi_found_contact *met[3] = {NULL, NULL, NULL};
     uint32_t count[2] = {0, 0};
+    bool side[3];
+    int k;
     if (p->self < 0) within = csimi_max(within, B->edge / 2); /* what came out behind it */
     skip.sheet = true;
     skip.vertex = p->self;
@@ -226,27 +243,27 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_place foot;
         csim_vec3 n, relative;
         uint64_t id[2];
-        bool below, side;
-        int k;
-        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) return;
+        bool below, on;
+        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge)
             n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
-        for (k = 0; k < 2; k++)
-            id[k] = csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)k + count[k]));
-        side = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
-        count[side]++;
-        gap = (side == below ? hit.distance : -hit.distance) - r;
-        if (side != below) n = csim_scale(-1, n);
+        for (k = 0; k < 2; k++) id[k] = csimi_sheet_name(s, p, b, k, count[k]);
+        on = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
+        side[skip.met_count] = on;
+        count[on]++;
+        gap = (on == below ? hit.distance : -hit.distance) - r;
+        if (on != below) n = csim_scale(-1, n);
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
         relative = csim_scale(d->ahead * d->frame->h, relative);
         reach = csimi_min(p->reach, p->push + csim_length(relative));
-        if (hit.feature > 0 && side == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
-        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[side]))) continue;
+        if (hit.feature > 0 && on == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[on]))) continue;
+        met[skip.met_count] = c;
         c->radius = r;
         c->normal = n;
         c->gap = gap;
@@ -254,6 +271,8 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_probe_place(s, p, c);
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
+    for (k = 0; k < skip.met_count; k++)
+        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
 }
 
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
