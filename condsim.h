@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 231d9bacd18d7c5d
+   Hash of the parts: 57533d2eab4a519c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3395,7 +3395,6 @@ CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
 CSIMI_FN void csimi_matmul(const csim_real *A, const csim_real *B, csim_real *C);
 CSIMI_FN void csimi_matmulT(const csim_real *A, const csim_real *B, csim_real *C);
 CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C);
-CSIMI_FN csim_real csimi_det3(const csim_real *A);
 /* Inverse of a general 3x3; false (and untouched) when |det| is below 1e-3 eps^2 of the scale cubed or not finite. */
 CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv);
 /* [w]x so that [w]x r = w x r */
@@ -3448,11 +3447,6 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
 typedef void csimi_operator(void *context, const csim_real *x, csim_real *y);
 CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, const csim_real *rhs, csim_real *x,
                              csim_real tol, int max_iterations, csim_real *work);
-/* Largest eigenvalue of W A, W a positive diagonal (3n), by power steps from x (in: start, out: the last iterate, so
-   that it can be kept warm); a lower bound that the caller enlarges, 0 when x or A is zero. One product a step.
-   work[2 * 3n]. */
-CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
-                                     csim_real *work, const csim_tasks *tasks);
 
 /* ---- dense.c: small dense symmetric positive definite systems, always in double */
 
@@ -3564,7 +3558,7 @@ typedef enum csimi_place_kind {
 typedef struct csimi_place {
     csimi_place_kind kind;
     int item, node[4];
-    csim_real local[4];
+    csim_real local[6];
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -3915,6 +3909,9 @@ CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
+/* The same with an offset in world axes, as the triangle lies now. */
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight,
+                                          csim_vec3 off);
 /* The point moving with edge k of a cable that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
@@ -3954,10 +3951,6 @@ CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_c
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
 CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
-/* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
-   (of the tension, docs/cables.md) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
-CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
-                                 csim_real *stretch, csim_real *cross, csim_real *turn);
 /* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */
 CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K);
 /* 2 v / length of the relative rotation conj(a) b, 1/m. */
@@ -4139,7 +4132,6 @@ struct csim_field {
 };
 CSIMI_FN size_t csimi_field_values(const csim_field *f);
 CSIMI_FN const float *csimi_field_value(const csim_field *f);
-CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
@@ -4179,7 +4171,6 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
-CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n); /* at x, z axis the unit normal n, by the least turn */
 
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 
@@ -4196,7 +4187,7 @@ typedef struct csimi_surface {
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
-   radius in the rest shape. And, for sheets that are met from several sides: what lies within 60 degrees of the
+   radius in the rest shape. And, for sheets that are met from several sides: what lies within 20 degrees of the
    directions found already, and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
     int vertex;            /* -1: of another body */
@@ -4894,7 +4885,6 @@ typedef struct csimi_envelope {
     size_t blocks;                /* sum of i - first[i] */
     csimi_wide *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
 } csimi_envelope;
-CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks); /* doubles in the three arrays */
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
@@ -5033,7 +5023,6 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
-CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error);
@@ -5053,7 +5042,6 @@ typedef struct csimi_linear {
     csim_real *z, *p, *Ap, *Az;          /* work; Az is the caller's */
 } csimi_linear;
 CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts);
-CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y); /* on the rows that are on */
 /* From x = 0, most iterations at most; returns them: one product or one sweep each. */
 CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most);
 
@@ -5124,6 +5112,15 @@ CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real
 /* ---- pgs.c, apgd.c, percontact.c, staggered.c, ccs.c */
 CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run);
+/* The bytes of a solver whose type a layout fills. */
+#define CSIMI_LAYOUT_BYTES(name, type)                                                \
+    CSIMI_FN size_t csimi_##name##_bytes(int contacts, const csim_solver_params *p) { \
+        csimi_arena arena = csimi_arena_counting();                                   \
+        csimi_##type s;                                                               \
+        (void)p;                                                                      \
+        csimi_##type##_layout(&s, &arena, contacts);                                  \
+        return arena.high;                                                            \
+    }
 CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run);
 CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params);
@@ -6766,8 +6763,6 @@ CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_st
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
-                               const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
@@ -6776,7 +6771,6 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
 /* What a line misses at frame->next, m. */
 CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line);
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share);
 CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax);
 /* The massless coordinates into A. */
 CSIMI_FN void csimi_axes_assemble(csim_world *w);
@@ -6915,7 +6909,6 @@ CSIM_INLINE csim_real csimi_touch_on(const csim_world *w) {
     return csimi_min(w->def.touch_distance, w->def.contact_distance / 2);
 }
 CSIM_INLINE csim_real csimi_touch_off(const csim_world *w) { return 2 * csimi_touch_on(w); }
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
 /* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
 CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -7039,8 +7032,6 @@ CSIMI_FN const char *csimi_scan_real(const csimi_text *t, const char *p, double 
    than fit, so that nothing is ever sized by a number that merely stands in a file. */
 CSIMI_FN bool csimi_text_count(csimi_text *t, size_t bytes_each, const char *things, int *count);
 CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_each, const char *things, int *count);
-/* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
-CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
 
 /* ---- xml.c */
 
@@ -7785,10 +7776,6 @@ CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C
     }
 }
 
-CSIMI_FN csim_real csimi_det3(const csim_real *A) {
-    return A[0] * (A[4] * A[8] - A[5] * A[7]) + A[1] * (A[5] * A[6] - A[3] * A[8]) + A[2] * (A[3] * A[7] - A[4] * A[6]);
-}
-
 /* C = cofactors of A: C' = det(A) A^-1, and for a rotation C = A. */
 static void csimi_cofactor3(const csim_real *A, csim_real *C) {
     C[0] = A[4] * A[8] - A[5] * A[7];
@@ -8271,27 +8258,6 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
     s.tasks = tasks;
     if (!csimi_invert_diagonal(A, work + 12 * (size_t)A->n)) return -1;
     return csimi_gradients(A->n, csimi_shared_product, &s, rhs, x, tol, max_iterations, work);
-}
-
-/* Rayleigh quotient in the A-norm: with y = A x it is y'W y / x'y, and W y is the next iterate: one product a step. */
-CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
-                                     csim_real *work, const csim_tasks *tasks) {
-    int m = 3 * A->n, step, i;
-    csim_real *y = work, *wy = y + m;
-    double sigma = 0;
-    for (step = 0; step < steps; step++) {
-        double energy;
-        csim_real scale;
-        csimi_product(A, x, y, tasks);
-        for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
-        energy = csimi_sum_dot(m, x, y);
-        if (!(energy > 0)) return (csim_real)sigma;
-        sigma = (double)csimi_sum_dot(m, y, wy) / energy;
-        if (!(sigma > 0)) return (csim_real)sigma;
-        scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
-        for (i = 0; i < m; i++) x[i] = scale * wy[i];
-    }
-    return (csim_real)sigma;
 }
 
 /* ==== begin sparse/dense.c ====================================================================================== */
@@ -9871,10 +9837,8 @@ static csimi_place csimi_place_of(csimi_place_kind kind) {
     int k;
     p.kind = kind;
     p.item = -1;
-    for (k = 0; k < 4; k++) {
-        p.node[k] = 0;
-        p.local[k] = 0;
-    }
+    for (k = 0; k < 4; k++) p.node[k] = 0;
+    for (k = 0; k < 6; k++) p.local[k] = 0;
     return p;
 }
 
@@ -9991,23 +9955,55 @@ static csimi_face csimi_face_of(const csimi_state *s, const csimi_place *p) {
     return f;
 }
 
-/* w I + height dn/dx of each corner. N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
-   dN / |N| across n. Rigid motions move the point rigidly, so forces on it keep angular momentum. */
+/* What the place is off its foot by, in the plane of the face: along its first edge and across. */
+static csim_vec3 csimi_face_beside(const csimi_face *f, const csimi_place *p) {
+    const csim_vec3 u = csim_normalize(csim_sub(f->x[1], f->x[0]));
+    return csim_madd(csim_scale(p->local[4], u), p->local[5], csim_cross(f->n, u));
+}
+
+static bool csimi_face_off(const csimi_place *p) { return !(p->local[3] == 0 && p->local[4] == 0 && p->local[5] == 0); }
+
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight,
+                                          csim_vec3 off) {
+    csimi_place p = csimi_place_face(node, weight, 0);
+    const csimi_face f = csimi_face_of(s, &p);
+    const csim_vec3 u = csim_normalize(csim_sub(f.x[1], f.x[0]));
+    if (!(f.area > 0) || csim_dot(off, off) > f.area) return p; /* farther off than the triangle is large */
+    p.local[3] = csim_dot(off, f.n);
+    p.local[4] = csim_dot(off, u);
+    p.local[5] = csim_dot(off, csim_cross(f.n, u));
+    return p;
+}
+
+/* v = sum w v_k + omega x (height n + t), t beside the foot in the plane: what lies off the face turns with it, so that
+   rigid motions move the point rigidly and forces on it keep angular momentum, and so that along the offset it moves as
+   its foot does. omega x n = dn: N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
+   dN / |N| across n; omega x t = -n (dn . t) + (omega . n) n x t, where omega . n is the turn of the first edge, u. */
 static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_real *J) {
     csimi_face f;
-    csim_real across[9], skew[9], turn[9], edge[3], n[3];
+    csim_real off[9], skew[9], turn[9], edge[3], n[3], t[3], across[3], around[3];
+    csim_vec3 u;
     int k, i;
     for (k = 0; k < 3; k++) csimi_place_scaled_identity(p->local[k], J + 9 * k);
-    if (p->local[3] == 0) return;
+    if (!csimi_face_off(p)) return;
     f = csimi_face_of(s, p);
     if (!(f.area > 0)) return;
+    u = csim_sub(f.x[1], f.x[0]);
     csimi_store3(n, f.n);
-    for (i = 0; i < 9; i++) across[i] = (csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3];
+    csimi_store3(t, csimi_face_beside(&f, p));
+    csimi_store3(around, csim_cross(f.n, csimi_load3(t)));
+    csimi_store3(across, csim_scale(1 / csim_dot(u, u), csim_cross(f.n, u)));
+    for (i = 0; i < 9; i++) { /* (height I - n t') (I - n n'), where t' n = 0 */
+        off[i] = (p->local[3] * ((csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3]) - n[i / 3] * t[i % 3]) / f.area;
+        turn[i] = around[i / 3] * across[i % 3];
+        J[i] -= turn[i];
+        J[9 + i] += turn[i];
+    }
     for (k = 0; k < 3; k++) {
         csimi_store3(edge, csim_sub(f.x[(k + 2) % 3], f.x[(k + 1) % 3])); /* dx x o = [-o]x dx, o = x(k+1) - x(k+2) */
         csimi_skew(edge, skew);
-        csimi_matmul(across, skew, turn);
-        for (i = 0; i < 9; i++) J[9 * k + i] += p->local[3] / f.area * turn[i];
+        csimi_matmul(off, skew, turn);
+        for (i = 0; i < 9; i++) J[9 * k + i] += turn[i];
     }
 }
 
@@ -10026,7 +10022,10 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
-        if (p->local[3] != 0) x = csim_madd(x, p->local[3], csimi_face_of(s, p).n);
+        if (csimi_face_off(p)) {
+            const csimi_face f = csimi_face_of(s, p);
+            x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
+        }
         break;
     }
     return x;
@@ -11545,8 +11544,8 @@ static void csimi_edge_remainder(const csimi_edge_view *e, const csim_real *S, c
 
 /* Tangent of an edge in (d dx, theta): stretch [9], cross [9] (d dx row), turn [9]. elastic and geometric weigh the
    two parts. */
-CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
-                                 csim_real *stretch, csim_real *cross, csim_real *turn) {
+static void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
+                               csim_real *stretch, csim_real *cross, csim_real *turn) {
     const csim_real *data = s->edge_data + 6 * (size_t)k;
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
     csimi_edge_view e = csimi_edge_look(s, k);
@@ -14003,36 +14002,64 @@ static csim_real csimi_slope(const csimi_meet *m, const csimi_line *line, csim_r
     return csim_dot(n, line->axis);
 }
 
-/* The part of the line where the slope is within CSIMI_FLAT, or as little as can be told of it; low and high: the
-   slopes at the ends. False when it is out of reach. */
-static bool csimi_flat_part(const csimi_meet *m, const csimi_line *line, csim_real low, csim_real high, csim_real *z1,
-                            csim_real *z2) {
+/* The part of the line where the slope is within CSIMI_FLAT of level, or as little as can be told of it; low and high:
+   the slopes at the ends. False when it is out of reach. */
+static bool csimi_flat_part(const csimi_meet *m, const csimi_line *line, csim_real level, csim_real low, csim_real high,
+                            csim_real *z1, csim_real *z2) {
+    const csim_real least = level - CSIMI_FLAT, most = level + CSIMI_FLAT;
     csim_real h = line->half, below = -h, above = h, top = h, z, s, d;
     int k;
-    if (low >= -CSIMI_FLAT) above = -h;
-    if (high < -CSIMI_FLAT) below = h;
+    if (low >= least) above = -h;
+    if (high < least) below = h;
     for (k = 0; k < 32 && above - below > CSIM_R(1e-9) * h; k++) { /* above falls to the lower end of the part */
         z = (below + above) / 2;
         s = csimi_slope(m, line, z, &d);
         if (d - csimi_abs(s) * (above - below) > line->radius + m->margin) return false; /* the tangent is below b */
-        if (s > CSIMI_FLAT) top = z;
-        if (s < -CSIMI_FLAT)
+        if (s > most) top = z;
+        if (s < least)
             below = z;
         else
             above = z;
     }
     *z1 = above;
-    if (low > CSIMI_FLAT) top = -h;
-    below = high <= CSIMI_FLAT ? h : above;
+    if (low > most) top = -h;
+    below = high <= most ? h : above;
     for (k = 0; k < 32 && top - below > CSIM_R(1e-9) * h; k++) { /* below rises to the upper one */
         z = (below + top) / 2;
-        if (csimi_slope(m, line, z, &d) > CSIMI_FLAT)
+        if (csimi_slope(m, line, z, &d) > most)
             top = z;
         else
             below = z;
     }
     *z2 = below;
     return true;
+}
+
+/* How steep the face is that begins on this side of z, the nearest point, past the turn around its edge: where the
+   slope stops growing; more than the cone where there is none. */
+static csim_real csimi_level_beside(const csimi_meet *m, const csimi_line *line, csim_real z, int side) {
+    csim_real step = csimi_max(line->least, CSIM_R(1e-4) * line->half), level = 0, before = 0, d;
+    int k;
+    for (k = 0; k < 8; k++, step *= 2, before = level) {
+        const csim_real at = z + (csim_real)side * step;
+        if (csimi_abs(at) > line->half) break;
+        level = csimi_slope(m, line, at, &d);
+        if (csimi_abs(level) > m->cone) break;
+        if (k > 0 && csimi_abs(level - before) <= CSIMI_FLAT) return level;
+    }
+    return 2;
+}
+
+/* The face that the line leaves at its nearest point z, all but flat: what lies across a table is told of its other
+   edge as well, or it would rock from one to the other. Cylinders need no telling: the edges of the other shape do. */
+static bool csimi_tilted_part(const csimi_meet *m, const csimi_line *line, csim_real z, csim_real low, csim_real high,
+                              csim_real *z1, csim_real *z2) {
+    csim_real level, right;
+    if (m->cone > 1 || (!line->q && csimi_cylinder(m->a))) return false;
+    level = csimi_level_beside(m, line, z, -1);
+    right = csimi_level_beside(m, line, z, 1);
+    if (csimi_abs(level) > csimi_abs(right)) level = right;
+    return csimi_abs(level) <= m->cone && csimi_flat_part(m, line, level, low, high, z1, z2) && *z2 - *z1 > line->least;
 }
 
 /* Whether all corners of q, the shape a, lie above x along n, give or take the cone. */
@@ -14070,7 +14097,7 @@ static csim_real csimi_meet_wedge(const csimi_meet *m, csim_vec3 x, csim_vec3 wa
 static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, uint32_t feature) {
     csim_vec3 x = csim_madd(line->middle, z, line->axis), n, out;
     csim_real d = csimi_meet_distance(m, csim_madd(line->middle, flat, line->axis), &n), across = 1;
-    if (line->q && csimi_abs(flat) < line->half)
+    if (line->q && csimi_abs(flat) < line->half && csimi_abs(z - flat) <= 0)
         d = csimi_meet_wedge(m, x, line->axis, CSIM_R(1e-4) * line->half, d, &n);
     d += csim_dot(n, line->axis) * (z - flat);
     out = n;
@@ -14085,18 +14112,33 @@ static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, cs
     csimi_meet_emit(m, csim_madd(x, -line->radius, out), csim_madd(x, -d, n), n, d - line->radius * across, feature);
 }
 
-/* Both ends, unless they hang over, and both ends of the part that lies flat on b, or the one nearest point. */
+/* A point of the line other than its ends. */
+static void csimi_meet_part(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, int name) {
+    if (csimi_abs(z) < line->half) csimi_meet_at(m, line, z, flat, line->name[name]);
+}
+
+/* Both ends, unless they hang over, and both ends of the part that lies flat on b, or the nearest point and, if that is
+   one of contact, the other end of the face it is on. */
 static void csimi_meet_line(csimi_meet *m, const csimi_line *line) {
-    csim_real h = line->half, low, high, z1, z2, middle, d;
+    const csim_real h = line->half;
+    const int before = m->count;
+    csim_real low, high, z1, z2, middle, d;
     low = csimi_slope(m, line, -h, &d);
     high = csimi_slope(m, line, h, &d);
     if (low >= -m->cone) csimi_meet_at(m, line, -h, -h, line->name[0]);
     if (h > 0 && high <= m->cone) csimi_meet_at(m, line, h, h, line->name[1]);
-    if (!csimi_flat_part(m, line, low, high, &z1, &z2)) return;
+    if (!csimi_flat_part(m, line, 0, low, high, &z1, &z2)) return;
     middle = (z1 + z2) / 2;
-    if (z2 - z1 < line->least) z1 = z2 = middle;
-    if (z1 > -h && z1 < h) csimi_meet_at(m, line, z1, middle, line->name[2]);
-    if (z2 > z1 && z2 < h) csimi_meet_at(m, line, z2, middle, line->name[3]);
+    if (z2 > z1 && z2 - z1 >= line->least) {
+        csimi_meet_part(m, line, z1, middle, 2);
+        csimi_meet_part(m, line, z2, middle, 3);
+    } else if (csimi_tilted_part(m, line, middle, low, high, &z1, &z2)) {
+        const bool upper = middle - z1 > z2 - middle;
+        csimi_meet_part(m, line, middle, middle, 2 + upper);
+        if (m->count > before) csimi_meet_part(m, line, upper ? z1 : z2, (z1 + z2) / 2, 3 - upper);
+    } else {
+        csimi_meet_part(m, line, middle, middle, 2);
+    }
 }
 
 /* The axis of a capsule or cylinder. */
@@ -15366,7 +15408,7 @@ static bool csimi_surface_new(const csimi_surface_query *q, int triangle, int fe
     int k;
     for (k = 0; k < q->skip->met_count; k++) {
         const csim_real along = csim_dot(d, q->skip->met[k]);
-        if (along > 0 && 4 * along * along > d2) return false;
+        if (along > 0 && along * along > CSIM_R(0.88) * d2) return false;
     }
     return feature == 0 || csimi_surface_least(q, triangle, feature, d2);
 }
@@ -15538,7 +15580,7 @@ static size_t csimi_field_used(const csim_field *f) {
 static size_t csimi_field_size(const csim_field *f) { return (csimi_field_used(f) + 7) / 8 * 8; }
 
 CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
-CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
+static const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
 static const float *csimi_field_block(const csim_field *f) { return csimi_field_sample(f) + 3 * (size_t)f->samples; }
 
 static uint64_t csimi_field_hash(const csim_field *f) {
@@ -15859,7 +15901,8 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return count;
 }
 
-CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+/* The pose at x whose z axis is the unit normal n, by the least turn. */
+static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
     csim_pose p;
     p.position = x;
     p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;
@@ -16305,9 +16348,7 @@ CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, 
 
 /* ---- bytes */
 
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
-}
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) { return 3 * ((size_t)f->n[0] + (size_t)f->n[1]); }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
     return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +
@@ -21700,9 +21741,7 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     return arena.high;
 }
 
-static void csimi_cert_take(double *worst, csimi_wide x) {
-    if ((double)x > *worst) *worst = (double)x;
-}
+static void csimi_cert_take(double *worst, csimi_wide x) { if ((double)x > *worst) *worst = (double)x; }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
 typedef struct csimi_cert_kept {
@@ -25266,8 +25305,6 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
    from its first block on. Nothing outside the envelope fills in, so the order of the rows decides the memory: it is
    known before anything is computed. In double. */
 
-CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks) { return 18 * blocks + 9 * (size_t)n; }
-
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
     CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(csimi_wide));
     CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(csimi_wide));
@@ -28391,7 +28428,8 @@ static double csimi_linear_dot(const csimi_linear *s, const csim_real *a, const 
     return csimi_sum_dot(s->length, a, b);
 }
 
-CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y) {
+/* On the rows that are on. */
+static void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y) {
     int i;
     csimi_delassus_product(s->W, x, y);
     for (i = 0; i < s->length; ++i) y[i] = s->P[i] > 0 ? y[i] + (s->C[i] + s->shift) * x[i] : 0;
@@ -29199,13 +29237,7 @@ static void csimi_pgs_layout(csimi_pgs *s, csimi_arena *arena, int contacts) {
     csimi_watch_layout(&s->watch, arena, contacts);
 }
 
-CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_pgs s;
-    (void)params;
-    csimi_pgs_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(pgs, pgs)
 
 /* One contact as the sweep sees it: its block of W, velocity and impulse, which move together. */
 typedef struct csimi_pgs_contact {
@@ -29476,13 +29508,7 @@ static void csimi_apgd_layout(csimi_apgd *s, csimi_arena *arena, int contacts) {
     s->radius = CSIMI_PUSH(arena, csim_real, contacts);
 }
 
-CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_apgd s;
-    (void)params;
-    csimi_apgd_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(apgd, apgd)
 
 static void csimi_apgd_project(void *context, csim_real *x) {
     const csimi_apgd *s = (const csimi_apgd *)context;
@@ -29567,13 +29593,7 @@ static void csimi_percontact_layout(csimi_percontact *s, csimi_arena *arena, int
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
 }
 
-CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_percontact s;
-    (void)params;
-    csimi_percontact_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(percontact, percontact)
 
 /* One sweep; returns |change|^2 / |r|^2. */
 static double csimi_percontact_sweep(csimi_percontact *s) {
@@ -29674,13 +29694,7 @@ static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int c
     s->last = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
-CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_staggered s;
-    (void)params;
-    csimi_staggered_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(staggered, staggered)
 
 static bool csimi_staggered_splits(const csim_contact *law) {
     return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;
@@ -29917,13 +29931,7 @@ static void csimi_ccs_impulse_layout(csimi_ccs_impulse *s, csimi_arena *arena, i
     s->Wway = CSIMI_PUSH(arena, csim_real, vector);
 }
 
-CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_ccs_impulse s;
-    (void)params;
-    csimi_ccs_impulse_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(ccs, ccs_impulse)
 
 /* p, W p and u with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
 static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
@@ -30828,7 +30836,10 @@ CSIMI_WARM
    the bodies), and where there are so few contacts that W is formed all the same: a bounded number, so that memory
    stays linear. */
 
-enum { CSIMI_LIFT_DENSE = 32 }; /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
+enum {
+    CSIMI_LIFT_DENSE = 32, /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
+    CSIMI_LIFT_ROUGH = 50  /* products at most for a column of a block that only scales */
+};
 
 typedef struct csimi_lift {
     const csim_problem *problem;
@@ -30889,13 +30900,14 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 
 /* ---- A^-1 */
 
-/* y = A^-1 x, y in: start. */
-static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance) {
-    const int n = l->problem->A.n;
-    const int count = csimi_pcg(&l->problem->A, x, y, tolerance, 6 * n + 200, l->krylov, l->tasks);
+/* y = A^-1 x within so many products, y in: start. */
+static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
+    const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
     l->products += csimi_imax(count, 0) + 1;
     if (count < 0) l->broken = true;
 }
+
+static int csimi_lift_products(const csimi_lift *l) { return 6 * l->problem->A.n + 200; }
 
 static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
     CSIMI_MEMSET(x, 0, 3 * (size_t)l->problem->A.n * sizeof *x);
@@ -30944,14 +30956,16 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     csimi_lift_zero(l, l->load);
     for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
     csimi_lift_zero(l, l->v);
-    csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+    csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
 }
 
-/* Diagonal blocks by three solves a contact; with few contacts the whole of W. */
-static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
+/* Diagonal blocks by three solves a contact, which come near the block from below and together take no more products
+   than the iterations may; with few contacts the whole of W. */
+static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterations, bool dense) {
     const csim_real rough = dense ? l->tolerance : csimi_max(l->tolerance, CSIM_R(1e-2));
-    const int nc = W->contacts;
+    const int nc = W->contacts, whole = csimi_lift_products(l), share = whole / (3 * nc + 1) + 1;
+    const int most = dense ? whole : csimi_imin(CSIMI_LIFT_ROUGH, csimi_imin(CSIMI_LIFT_ROUGH, max_iterations) * share);
     int c, i, k, m;
     for (c = 0; c < nc && !l->broken; ++c)
         for (k = 0; k < 3; ++k) {
@@ -30960,7 +30974,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
             csimi_lift_zero(l, l->load);
             csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
-            csimi_lift_solve_A(l, l->load, l->v, rough);
+            csimi_lift_solve_A(l, l->load, l->v, rough, most);
             for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
                 csimi_lift_gather(l, m, l->v, u);
                 for (i = 0; i < 3; ++i) {
@@ -30985,9 +30999,9 @@ static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
         csimi_pieces_delassus(l->pieces + l->first[c], l->first[c + 1] - l->first[c], W->diagonal + 9 * (ptrdiff_t)c);
 }
 
-static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
+static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, int max_iterations) {
     const bool dense = W->contacts <= CSIMI_LIFT_DENSE;
-    csimi_lift_columns(l, W, dense);
+    csimi_lift_columns(l, W, max_iterations, dense);
     if (dense) {
         csimi_delassus_dense(W, l->dense);
         return;
@@ -31015,7 +31029,7 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
         csimi_less_product(&p->A, v, scratch);
         for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
         csimi_lift_zero(l, l->v);
-        csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+        csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
         for (i = 0; i < 3 * p->A.n; ++i) v[i] += l->v[i];
     }
 }
@@ -31047,7 +31061,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
-        csimi_lift_krylov_open(l, W);
+        csimi_lift_krylov_open(l, W, params->max_iterations);
     csimi_lift_velocities(l, NULL, l->free, scratch);
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
@@ -31311,6 +31325,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    few.tolerance = params->tolerance / 10;
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
@@ -32459,9 +32474,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
     }
 }
 
-static csim_real csimi_row_square(const csim_real *J) {
-    return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2);
-}
+static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
 static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
                              const csim_real *J, const csim_real *lambda) {
@@ -33301,7 +33314,7 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
-CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
+static bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
 }
@@ -39773,25 +39786,18 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
     return g;
 }
 
-/* The point `meet` moving with a triangle: by its coordinates over the triangle's plane, or, where it is farther off
-   than the triangle is large, by its foot, which has the weights. */
+/* The point `meet` moving with a triangle, whose foot has the weights; with the edge first that the foot is nearest. */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
-    csim_vec3 x[3], n;
-    csim_real weight[3], area2, height, far = 0;
-    int k;
-    for (k = 0; k < 3; k++) x[k] = csimi_load3(s->x + 3 * (size_t)node[k]);
-    n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
-    area2 = csim_dot(n, n);
-    if (!(area2 > 0)) return csimi_place_face(node, foot, 0);
-    for (k = 0; k < 2; k++) {
-        csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
-        weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
+    const int last = foot[0] < foot[1] && foot[0] < foot[2] ? 0 : foot[1] < foot[2] ? 1 : 2;
+    csimi_place at;
+    csim_real weight[3];
+    int corner[3], k;
+    for (k = 0; k < 3; k++) {
+        corner[k] = node[(last + 1 + k) % 3];
+        weight[k] = foot[(last + 1 + k) % 3];
     }
-    weight[2] = 1 - weight[0] - weight[1];
-    height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
-    for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
-    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
-    return csimi_place_face(node, weight, height);
+    at = csimi_place_face(corner, weight, 0);
+    return csimi_place_off_face(s, corner, weight, csim_sub(meet, csimi_place_point(s, &at)));
 }
 
 /* ==== begin step/kept.c ========================================================================================= */
@@ -40816,6 +40822,20 @@ static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surfa
     return csim_length(d);
 }
 
+static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, bool side,
+                                 uint32_t rank) {
+    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)side + rank));
+}
+
+/* Of those on the same side, how many come before it by the way they look: which is nearest rounding may decide. */
+static uint32_t csimi_sheet_rank(const csimi_surface_skip *found, const bool *side, int at) {
+    const csim_vec3 way = csim_v3(CSIM_R(0.8), CSIM_R(0.5), CSIM_R(0.3)), *n = found->met;
+    uint32_t rank = 0;
+    int k;
+    for (k = 0; k < found->met_count; k++) rank += side[k] == side[at] && csim_dot(way, csim_sub(n[k], n[at])) < 0;
+    return rank;
+}
+
 /* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
    below). Its own corners are met once. */
 static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
@@ -40826,7 +40846,10 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     csim_real within = p->reach + r, reach, gap;
     csimi_surface_skip skip;
     csimi_surface_hit hit;
+    csimi_found_contact *met[3] = {NULL, NULL, NULL};
     uint32_t count[2] = {0, 0};
+    bool side[3];
+    int k;
     if (p->self < 0) within = csimi_max(within, B->edge / 2); /* what came out behind it */
     skip.sheet = true;
     skip.vertex = p->self;
@@ -40837,27 +40860,27 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_place foot;
         csim_vec3 n, relative;
         uint64_t id[2];
-        bool below, side;
-        int k;
-        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) return;
+        bool below, on;
+        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge)
             n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
-        for (k = 0; k < 2; k++)
-            id[k] = csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)k + count[k]));
-        side = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
-        count[side]++;
-        gap = (side == below ? hit.distance : -hit.distance) - r;
-        if (side != below) n = csim_scale(-1, n);
+        for (k = 0; k < 2; k++) id[k] = csimi_sheet_name(s, p, b, k, count[k]);
+        on = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
+        side[skip.met_count] = on;
+        count[on]++;
+        gap = (on == below ? hit.distance : -hit.distance) - r;
+        if (on != below) n = csim_scale(-1, n);
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
         relative = csim_scale(d->ahead * d->frame->h, relative);
         reach = csimi_min(p->reach, p->push + csim_length(relative));
-        if (hit.feature > 0 && side == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
-        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[side]))) continue;
+        if (hit.feature > 0 && on == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[on]))) continue;
+        met[skip.met_count] = c;
         c->radius = r;
         c->normal = n;
         c->gap = gap;
@@ -40865,6 +40888,8 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_probe_place(s, p, c);
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
+    for (k = 0; k < skip.met_count; k++)
+        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
 }
 
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
@@ -41724,7 +41749,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
 }
 
 /* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
     const csim_side side = csimi_terms_side(f, n, block, J, moved);
@@ -41832,7 +41857,7 @@ CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const c
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
    Rm half of it. At the start of a step the point itself. */
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                 csim_vec3 point) {
+                                   csim_vec3 point) {
     csim_vec3 com, turn;
     csim_real half;
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
@@ -42385,16 +42410,6 @@ CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *
     return worst;
 }
 
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share) {
-    csim_contact *c = f->contacts + ax->row[line];
-    csim_real *added = ax->added + 3 * line;
-    int k;
-    for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : share * ax->miss[3 * line + k] / f->h;
-        c->phi[k] += added[k];
-    }
-}
-
 /* Rows of the middle of the step, which miss at this velocity what they missed before. */
 CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax) {
     csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
@@ -42664,13 +42679,12 @@ static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_fram
 }
 
 /* phi of a row: a share of the miss is added, or what was added last is taken back. */
-static void csimi_joint_row_correct(csimi_step_frame *f, csimi_joint *j, int which, bool back, csim_real share) {
-    csim_contact *c = f->contacts + j->row[which];
-    csim_real *added = j->added + 3 * which;
+static void csimi_row_correct(csimi_step_frame *f, int row, csim_real *added, const csim_real *miss, bool back,
+                              csim_real share) {
     int k;
     for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : share * j->miss[3 * which + k] / f->h;
-        c->phi[k] += added[k];
+        added[k] = back ? -added[k] : share * miss[k] / f->h;
+        f->contacts[row].phi[k] += added[k];
     }
 }
 
@@ -42700,14 +42714,16 @@ static void csimi_joints_shift(csim_world *w, csimi_step_frame *f, const csimi_c
             csimi_joint *j = w->store.joint + i;
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             if (c->again[island] != CSIMI_AGAIN_NO)
-                csimi_joint_row_correct(f, j, which, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+                csimi_row_correct(f, j->row[which], j->added + 3 * which, j->miss + 3 * which,
+                                  c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
         }
     for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
         csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
         const int line = i % CSIMI_AXES_LINES;
         if (ax->row[line] < 0 || (island = f->contact_island[ax->row[line]]) < 0) continue;
         if (c->again[island] != CSIMI_AGAIN_NO)
-            csimi_axes_correct(f, ax, line, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+            csimi_row_correct(f, ax->row[line], ax->added + 3 * line, ax->miss + 3 * line,
+                              c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
     }
 }
 
@@ -46052,7 +46068,7 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
 
 enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
 
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+static void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
     p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
     p->size = 16;
     while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
@@ -52769,9 +52785,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 }
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
-CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
-    return 0;
-}
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
                                        csim_vec3 *angular) {
     return csim_v3(0, 0, 0);
@@ -52885,9 +52899,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
 }
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
-CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
-    return 0;
-}
+CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -53207,9 +53219,7 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_IMPULSE)
-CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
-    return 0;
-}
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) { return 0; }
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
                                         *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error) {
@@ -53566,7 +53576,7 @@ static double csimi_scaled_double(csimi_scaled a) {
 
 /* Clinger's exact case (How to read floating point numbers accurately, 1990): two exact doubles, one rounding. Else
    at most nine 64-bit factors 10^(+-2^k), each within half a unit of 2^-63: together 2^-59, 0.02 of the last place. */
-CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent) {
+static double csimi_decimal(uint64_t digits, int64_t exponent) {
     static const double small[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     static const csimi_scaled powers[2][9] = {{{0xa000000000000000u, -60},
@@ -56032,6 +56042,7 @@ CSIMI_WARM
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_LAYOUT_BYTES
 #undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H

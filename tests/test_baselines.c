@@ -488,6 +488,26 @@ TEST(staggered_calls_are_bounded) {
     CHECK(out.products > 0 && out.products < 3 * (100 + 100) / 2);
 }
 
+/* A chain a hundred thousand times stiffer than it is heavy, of which W costs three long solves a contact: what only
+   scales stays within the products that so few iterations may take. */
+TEST(a_low_cap_bounds_what_comes_before_it) {
+    static const csim_solver solver[] = {CSIM_SOLVER_APGD, CSIM_SOLVER_ANDERSON, CSIM_SOLVER_PROXIMAL};
+    static csim_real v[3 * CP_BLOCKS], lambda[3 * CP_CONTACTS];
+    int i, k, s;
+    cp_make(CP_BLOCKS, CP_CONTACTS, CP_GENERAL, CSIM_LAW_STRICT, 1);
+    for (i = 0; i < CP_BLOCKS; i++)
+        for (k = 9 * cp.row[i]; k < 9 * cp.row[i + 1]; k++)
+            cp.val[k] = k % 9 % 4 ? 0 : k / 9 == cp.diag[i] ? CSIM_R(2 + 1e-5) : CSIM_R(-1);
+    for (s = 0; s < 3; s++) {
+        const csim_solver_params p = params_of(solver[s], TOL(1e-8, 1e-4), 1);
+        const csim_outcome out = cp_solve(&p, v, lambda);
+        const int whole = 6 * CP_BLOCKS + 200; /* of one solve of A */
+        CASE("solver %d", (int)solver[s]);
+        printf("    %d products, %d at most in a solve of A\n", out.products, whole);
+        CHECK(out.products > 0 && out.products < whole + 3 * CP_CONTACTS + 8 * whole);
+    }
+}
+
 /* ---- failures, memory */
 
 TEST(caps_and_bad_numbers_are_told) {

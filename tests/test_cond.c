@@ -1032,6 +1032,24 @@ TEST(bad_numbers_and_parameters_are_refused) {
     toy_free(&s);
 }
 
+/* The largest eigenvalue of W A by power steps from x: with y = A x the Rayleigh quotient in the A-norm is y'W y / x'y,
+   and W y the next iterate. work [n]. */
+static double power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps, csim_real *y) {
+    double sigma = 0;
+    int step, i;
+    for (step = 0; step < steps; step++) {
+        double energy = 0, next = 0;
+        csimi_product(A, x, y, NULL);
+        for (i = 0; i < 3 * A->n; i++) {
+            energy += (double)(x[i] * y[i]);
+            next += (double)(w[i] * y[i] * y[i]);
+        }
+        sigma = next / energy;
+        for (i = 0; i < 3 * A->n; i++) x[i] = w[i] * y[i] / (csim_real)sigma;
+    }
+    return sigma;
+}
+
 /* The largest eigenvalue of W A by twelve Lanczos steps against 2000 power steps. */
 TEST(spectrum_estimate) {
     toy s;
@@ -1050,7 +1068,7 @@ TEST(spectrum_estimate) {
     estimate = csimi_weights_sigma(&s.A, w, w_inverse, 0, work, &products, NULL);
     EQUAL(products, CSIMI_LANCZOS);
     for (i = 0; i < n; ++i) work[i] = (csim_real)check_random(-1, 1);
-    truth = csimi_power_sigma(&s.A, w, work, 2000, work + n, NULL);
+    truth = (csim_real)power_sigma(&s.A, w, work, 2000, work + n);
     CHECK(estimate <= truth * CSIM_R(1.0001));
     CHECK(estimate >= CSIM_R(0.95) * truth); /* the 1.03 of the step length leaves room to 2 */
     free(w), free(w_inverse), free(work), free(pinned);

@@ -37,7 +37,7 @@ static double difference(const csim_real *A, const csim_real *B) {
 /* Distance of Q from an orthogonal matrix with determinant +1. */
 static double rotation_error(const csim_real *Q) {
     csim_real I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, T[9];
-    double det = fabs((double)csimi_det3(Q) - 1), d;
+    double det = fabs((double)csim_dot(csimi_load3(Q), csim_cross(csimi_load3(Q + 3), csimi_load3(Q + 6))) - 1), d;
     csimi_matTmul(Q, Q, T);
     d = difference(T, I);
     return d > det ? d : det;

@@ -365,7 +365,7 @@ static rig zoo(void) {
             const csimi_place rigid = *a;
             *a = csimi_place_face(corner, weight, k == 9 ? 0 : CSIM_R(0.4));
             *b = k == 9 ? rigid : k == 10 ? csimi_place_node(5) : csimi_place_face(other, weight, CSIM_R(-0.3));
-            if (k == 11) a->beside[0] = CSIM_R(0.3), a->beside[1] = CSIM_R(-0.2); /* off its foot in the plane, too */
+            if (k == 11) a->local[4] = CSIM_R(0.3), a->local[5] = CSIM_R(-0.2); /* off its foot in the plane, too */
         }
         s->spring_data[3 * k] = k % 2 ? CSIM_R(0.5) : CSIM_R(2.5); /* pulled and pushed */
         s->spring_data[3 * k + 1] = CSIM_R(1 + k);
@@ -1092,6 +1092,39 @@ TEST(place_terms_are_the_derivative_of_the_point) {
         CHECK(csimi_place_free(&r.s, place) == (count > 0));
     }
     free(r.s.rigid_inverse);
+    free_rig(&r);
+}
+
+/* Whatever lies beside a face: rigid motions of its corners move it rigidly, and along the offset it moves as its foot
+   does, however the face deforms: else a gap that its contact closes would be another than the one that is there. */
+TEST(what_is_beside_a_face_turns_with_it) {
+    rig r = zoo();
+    const int corner[3] = {0, 3, 5};
+    int i, j, k;
+    for (i = 0; i < 200; i++) {
+        const csim_vec3 spin = csim_v3(uniform(), uniform(), uniform());
+        const csim_vec3 drift = csim_v3(uniform(), uniform(), uniform());
+        csim_vec3 off = csim_v3(uniform(), uniform(), uniform()), x, v, foot = csim_v3(0, 0, 0), slide = foot;
+        csim_real weight[3];
+        csimi_place p;
+        weight[0] = CSIM_R(check_random(0, 1));
+        weight[1] = i % 3 ? 0 : CSIM_R(check_random(0, 1)) * (1 - weight[0]); /* on an edge, or within */
+        weight[2] = 1 - weight[0] - weight[1];
+        off = csim_scale(CSIM_R(0.2), off);
+        p = csimi_place_off_face(&r.s, corner, weight, off);
+        for (k = 0; k < 3; k++) foot = csim_madd(foot, weight[k], csimi_load3(r.s.x + 3 * corner[k]));
+        x = csimi_place_point(&r.s, &p);
+        NEAR(csim_length(csim_sub(x, csim_add(foot, off))), 0, TOL(1e-15, 1e-6));
+        CHECK(csim_length(csim_sub(x, foot)) > 0);
+        for (j = 0; j < r.s.node_count; j++)
+            csimi_store3(r.s.v + 3 * j, csim_add(drift, csim_cross(spin, csimi_load3(r.s.x + 3 * j))));
+        v = csimi_place_velocity(&r.s, &p, x);
+        NEAR(csim_length(csim_sub(v, csim_add(drift, csim_cross(spin, x)))), 0, TOL(1e-14, 1e-5));
+        for (j = 0; j < 3 * r.s.node_count; j++) r.s.v[j] = uniform();
+        for (k = 0; k < 3; k++) slide = csim_madd(slide, weight[k], csimi_load3(r.s.v + 3 * corner[k]));
+        v = csimi_place_velocity(&r.s, &p, x);
+        NEAR(csim_dot(csim_sub(v, slide), off), 0, TOL(1e-15, 1e-6));
+    }
     free_rig(&r);
 }
 

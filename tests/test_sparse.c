@@ -182,44 +182,6 @@ TEST(pcg_solves_what_cholesky_solves) {
     EQUAL(csimi_pcg(&m.A, rhs, x, CSIM_R(1e-6), 100, work, NULL), -1);
 }
 
-/* Largest eigenvalue of W A by a power iteration in double on the dense matrix. */
-static double dense_sigma(int n, const csim_real *w) {
-    static double x[180], y[180];
-    double sigma = 0;
-    int step, i, j;
-    for (i = 0; i < n; i++) x[i] = check_random(-1, 1);
-    for (step = 0; step < 5000; step++) {
-        sigma = 0;
-        for (i = 0; i < n; i++) {
-            y[i] = 0;
-            for (j = 0; j < n; j++) y[i] += (double)w[i] * m.dense[n * i + j] * x[j];
-            sigma = fabs(y[i]) > sigma ? fabs(y[i]) : sigma;
-        }
-        for (i = 0; i < n; i++) x[i] = y[i] / sigma;
-    }
-    return sigma;
-}
-
-TEST(power_steps_reach_the_largest_eigenvalue_from_below) {
-    int trial, i;
-    static csim_real x[3 * MAX_N], w[3 * MAX_N], work[6 * MAX_N];
-    for (trial = 1; trial <= 10; trial++) {
-        int n = 2 * trial;
-        double sigma, exact;
-        random_matrix(n, 4 * n);
-        for (i = 0; i < 3 * n; i++) {
-            w[i] = CSIM_R(check_random(0.5, 2) / m.dense[3 * n * i + i]);
-            x[i] = CSIM_R(check_random(-1, 1));
-        }
-        exact = dense_sigma(3 * n, w);
-        sigma = (double)csimi_power_sigma(&m.A, w, x, 300, work, NULL);
-        CHECK(sigma <= exact * (1 + TOL(1e-12, 1e-5)));
-        NEAR(sigma, exact, 1e-2 * exact);
-    }
-    memset(x, 0, sizeof x);
-    CHECK(csimi_power_sigma(&m.A, w, x, 5, work, NULL) == 0);
-}
-
 enum { SIDE = 12, GRID = SIDE * SIDE * SIDE };
 
 /* A lattice of SIDE^3 points with edges between neighbours, cut into pieces at x = cut. */

@@ -691,6 +691,58 @@ TEST(things_lie_on_cloth) {
     }
 }
 
+/* A ball in a shallow valley of cloth, held, without friction: it touches both sides, each with its half of the weight,
+   and lies still. Met on the nearer side alone it would go to and fro. The two contacts keep their names when rounding
+   turns over which is nearer. */
+TEST(a_valley_of_cloth_is_met_on_both_sides) {
+    static const double slope[] = {12, 16, 22, 28};
+    int k, i, j;
+    for (k = 0; k < 4; k++) {
+        const double a = slope[k] * 3.14159265358979323846 / 180, r = 0.02;
+        const int triangle[] = {0, 1, 2, 1, 3, 2, 1, 4, 3, 4, 5, 3}, fixed[] = {0, 1, 2, 3, 4, 5};
+        csim_world *w = make_world(CSIM_R(9.81), TOL(1e-9, 1e-5));
+        csim_cloth_def cloth = csim_default_cloth_def();
+        csim_particle_def ball = csim_default_particle_def();
+        const csim_contact_info *c;
+        csim_body_id id;
+        csim_real x[18];
+        uint64_t name[2] = {0, 0};
+        int n = 0, changed = 0;
+        CASE("%g degrees", slope[k]);
+        for (i = 0; i < 6; i++) { /* the valley is the line x = 0 through vertices 1 and 3 */
+            const int side = i == 0 || i == 2 ? -1 : i > 3;
+            x[3 * i] = CSIM_R(0.1 * side);
+            x[3 * i + 1] = i == 2 || i == 3 || i == 5 ? CSIM_R(0.1) : CSIM_R(-0.1);
+            x[3 * i + 2] = CSIM_R(0.1 * abs(side) * tan(a));
+        }
+        cloth.vertices = x, cloth.vertex_count = 6;
+        cloth.triangles = triangle, cloth.triangle_count = 4;
+        cloth.fixed = fixed, cloth.fixed_count = 6;
+        cloth.surface.friction = 0;
+        STATUS(csim_create_cloth(w, &cloth, &id), CSIM_OK);
+        ball.radius = CSIM_R(r);
+        ball.mass = CSIM_R(0.1);
+        ball.surface.friction = 0;
+        ball.position = csim_v3(CSIM_R(1e-4), 0, CSIM_R(0.022 / cos(a)));
+        STATUS(csim_create_particle(w, &ball, &id), CSIM_OK);
+        for (i = 0; i < 300; i++) {
+            STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+            c = csim_world_contacts(w, &n);
+            if (i < 200) continue;
+            EQUAL(n, 2);
+            for (j = 0; j < n && n == 2; j++) {
+                const int right = c[j].normal.x < 0;
+                NEAR(c[j].normal_impulse, 0.1 * 9.81 * 0.005 / (2 * cos(a)), TOL(1e-6, 1e-3) * 0.005);
+                changed += i > 200 && name[right] != c[j].id;
+                name[right] = c[j].id;
+            }
+            NEAR(csim_world_rms_speed(w), 0, TOL(1e-8, 1e-4));
+        }
+        EQUAL(changed, 0);
+        csim_destroy_world(w);
+    }
+}
+
 /* Two layers of one body: the upper falls on the lower, which is held. */
 TEST(cloth_lies_on_itself) {
     csim_world *w = make_world(CSIM_R(9.81), TOL(1e-7, 5e-5));

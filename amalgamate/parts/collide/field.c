@@ -41,7 +41,7 @@ static size_t csimi_field_used(const csim_field *f) {
 static size_t csimi_field_size(const csim_field *f) { return (csimi_field_used(f) + 7) / 8 * 8; }
 
 CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
-CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
+static const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
 static const float *csimi_field_block(const csim_field *f) { return csimi_field_sample(f) + 3 * (size_t)f->samples; }
 
 static uint64_t csimi_field_hash(const csim_field *f) {
@@ -362,7 +362,8 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return count;
 }
 
-CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+/* The pose at x whose z axis is the unit normal n, by the least turn. */
+static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
     csim_pose p;
     p.position = x;
     p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;

@@ -79,7 +79,6 @@ struct csim_field {
 };
 CSIMI_FN size_t csimi_field_values(const csim_field *f);
 CSIMI_FN const float *csimi_field_value(const csim_field *f);
-CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
@@ -119,7 +118,6 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
-CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n); /* at x, z axis the unit normal n, by the least turn */
 
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 

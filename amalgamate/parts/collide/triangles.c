@@ -5,9 +5,7 @@
 
 /* ---- bytes */
 
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
-}
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) { return 3 * ((size_t)f->n[0] + (size_t)f->n[1]); }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
     return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +

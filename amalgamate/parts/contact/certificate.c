@@ -412,9 +412,7 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     return arena.high;
 }
 
-static void csimi_cert_take(double *worst, csimi_wide x) {
-    if ((double)x > *worst) *worst = (double)x;
-}
+static void csimi_cert_take(double *worst, csimi_wide x) { if ((double)x > *worst) *worst = (double)x; }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
 typedef struct csimi_cert_kept {

@@ -49,8 +49,6 @@ CSIMI_FN const char *csimi_scan_real(const csimi_text *t, const char *p, double 
    than fit, so that nothing is ever sized by a number that merely stands in a file. */
 CSIMI_FN bool csimi_text_count(csimi_text *t, size_t bytes_each, const char *things, int *count);
 CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_each, const char *things, int *count);
-/* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
-CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
 
 /* ---- xml.c */
 

@@ -269,7 +269,7 @@ static double csimi_scaled_double(csimi_scaled a) {
 
 /* Clinger's exact case (How to read floating point numbers accurately, 1990): two exact doubles, one rounding. Else
    at most nine 64-bit factors 10^(+-2^k), each within half a unit of 2^-63: together 2^-59, 0.02 of the last place. */
-CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent) {
+static double csimi_decimal(uint64_t digits, int64_t exponent) {
     static const double small[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     static const csimi_scaled powers[2][9] = {{{0xa000000000000000u, -60},

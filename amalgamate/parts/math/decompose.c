@@ -26,10 +26,6 @@ CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C
     }
 }
 
-CSIMI_FN csim_real csimi_det3(const csim_real *A) {
-    return A[0] * (A[4] * A[8] - A[5] * A[7]) + A[1] * (A[5] * A[6] - A[3] * A[8]) + A[2] * (A[3] * A[7] - A[4] * A[6]);
-}
-
 /* C = cofactors of A: C' = det(A) A^-1, and for a rotation C = A. */
 static void csimi_cofactor3(const csim_real *A, csim_real *C) {
     C[0] = A[4] * A[8] - A[5] * A[7];

@@ -86,7 +86,6 @@ CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
 CSIMI_FN void csimi_matmul(const csim_real *A, const csim_real *B, csim_real *C);
 CSIMI_FN void csimi_matmulT(const csim_real *A, const csim_real *B, csim_real *C);
 CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C);
-CSIMI_FN csim_real csimi_det3(const csim_real *A);
 /* Inverse of a general 3x3; false (and untouched) when |det| is below 1e-3 eps^2 of the scale cubed or not finite. */
 CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv);
 /* [w]x so that [w]x r = w x r */

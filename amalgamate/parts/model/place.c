@@ -25,11 +25,8 @@ static csimi_place csimi_place_of(csimi_place_kind kind) {
     int k;
     p.kind = kind;
     p.item = -1;
-    p.beside[0] = p.beside[1] = 0;
-    for (k = 0; k < 4; k++) {
-        p.node[k] = 0;
-        p.local[k] = 0;
-    }
+    for (k = 0; k < 4; k++) p.node[k] = 0;
+    for (k = 0; k < 6; k++) p.local[k] = 0;
     return p;
 }
 
@@ -149,12 +146,10 @@ static csimi_face csimi_face_of(const csimi_state *s, const csimi_place *p) {
 /* What the place is off its foot by, in the plane of the face: along its first edge and across. */
 static csim_vec3 csimi_face_beside(const csimi_face *f, const csimi_place *p) {
     const csim_vec3 u = csim_normalize(csim_sub(f->x[1], f->x[0]));
-    return csim_madd(csim_scale(p->beside[0], u), p->beside[1], csim_cross(f->n, u));
+    return csim_madd(csim_scale(p->local[4], u), p->local[5], csim_cross(f->n, u));
 }
 
-static bool csimi_face_off(const csimi_place *p) {
-    return !(p->local[3] == 0 && p->beside[0] == 0 && p->beside[1] == 0);
-}
+static bool csimi_face_off(const csimi_place *p) { return !(p->local[3] == 0 && p->local[4] == 0 && p->local[5] == 0); }
 
 CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight,
                                           csim_vec3 off) {
@@ -163,15 +158,15 @@ CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node,
     const csim_vec3 u = csim_normalize(csim_sub(f.x[1], f.x[0]));
     if (!(f.area > 0) || csim_dot(off, off) > f.area) return p; /* farther off than the triangle is large */
     p.local[3] = csim_dot(off, f.n);
-    p.beside[0] = csim_dot(off, u);
-    p.beside[1] = csim_dot(off, csim_cross(f.n, u));
+    p.local[4] = csim_dot(off, u);
+    p.local[5] = csim_dot(off, csim_cross(f.n, u));
     return p;
 }
 
 /* v = sum w v_k + omega x (height n + t), t beside the foot in the plane: what lies off the face turns with it, so that
    rigid motions move the point rigidly and forces on it keep angular momentum, and so that along the offset it moves as
    its foot does. omega x n = dn: N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
-   dN / |N| across n; omega x t = -n (dn . t) + (omega . n) n x t, where omega . n is the turn of the first edge u. */
+   dN / |N| across n; omega x t = -n (dn . t) + (omega . n) n x t, where omega . n is the turn of the first edge, u. */
 static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_real *J) {
     csimi_face f;
     csim_real off[9], skew[9], turn[9], edge[3], n[3], t[3], across[3], around[3];

@@ -33,7 +33,7 @@ typedef enum csimi_place_kind {
 typedef struct csimi_place {
     csimi_place_kind kind;
     int item, node[4];
-    csim_real local[4], beside[2];
+    csim_real local[6];
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -426,10 +426,6 @@ CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_c
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
 CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
-/* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
-   (of the tension, docs/cables.md) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
-CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
-                                 csim_real *stretch, csim_real *cross, csim_real *turn);
 /* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */
 CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K);
 /* 2 v / length of the relative rotation conj(a) b, 1/m. */

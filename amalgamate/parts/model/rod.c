@@ -70,8 +70,8 @@ static void csimi_edge_remainder(const csimi_edge_view *e, const csim_real *S, c
 
 /* Tangent of an edge in (d dx, theta): stretch [9], cross [9] (d dx row), turn [9]. elastic and geometric weigh the
    two parts. */
-CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
-                                 csim_real *stretch, csim_real *cross, csim_real *turn) {
+static void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
+                               csim_real *stretch, csim_real *cross, csim_real *turn) {
     const csim_real *data = s->edge_data + 6 * (size_t)k;
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
     csimi_edge_view e = csimi_edge_look(s, k);

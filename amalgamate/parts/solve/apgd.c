@@ -153,13 +153,7 @@ static void csimi_apgd_layout(csimi_apgd *s, csimi_arena *arena, int contacts) {
     s->radius = CSIMI_PUSH(arena, csim_real, contacts);
 }
 
-CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_apgd s;
-    (void)params;
-    csimi_apgd_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(apgd, apgd)
 
 static void csimi_apgd_project(void *context, csim_real *x) {
     const csimi_apgd *s = (const csimi_apgd *)context;

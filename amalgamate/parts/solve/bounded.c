@@ -512,9 +512,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
     }
 }
 
-static csim_real csimi_row_square(const csim_real *J) {
-    return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2);
-}
+static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
 static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
                              const csim_real *J, const csim_real *lambda) {

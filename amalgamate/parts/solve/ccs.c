@@ -100,13 +100,7 @@ static void csimi_ccs_impulse_layout(csimi_ccs_impulse *s, csimi_arena *arena, i
     s->Wway = CSIMI_PUSH(arena, csim_real, vector);
 }
 
-CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_ccs_impulse s;
-    (void)params;
-    csimi_ccs_impulse_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(ccs, ccs_impulse)
 
 /* p, W p and u with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
 static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {

@@ -3,8 +3,6 @@
    known before anything is computed. In double. */
 #include "private.h"
 
-CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks) { return 18 * blocks + 9 * (size_t)n; }
-
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
     CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(csimi_wide));
     CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(csimi_wide));

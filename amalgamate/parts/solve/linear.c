@@ -20,7 +20,8 @@ static double csimi_linear_dot(const csimi_linear *s, const csim_real *a, const 
     return csimi_sum_dot(s->length, a, b);
 }
 
-CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y) {
+/* On the rows that are on. */
+static void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y) {
     int i;
     csimi_delassus_product(s->W, x, y);
     for (i = 0; i < s->length; ++i) y[i] = s->P[i] > 0 ? y[i] + (s->C[i] + s->shift) * x[i] : 0;

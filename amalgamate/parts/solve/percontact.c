@@ -23,13 +23,7 @@ static void csimi_percontact_layout(csimi_percontact *s, csimi_arena *arena, int
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
 }
 
-CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_percontact s;
-    (void)params;
-    csimi_percontact_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(percontact, percontact)
 
 /* One sweep; returns |change|^2 / |r|^2. */
 static double csimi_percontact_sweep(csimi_percontact *s) {

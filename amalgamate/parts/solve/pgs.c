@@ -18,13 +18,7 @@ static void csimi_pgs_layout(csimi_pgs *s, csimi_arena *arena, int contacts) {
     csimi_watch_layout(&s->watch, arena, contacts);
 }
 
-CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_pgs s;
-    (void)params;
-    csimi_pgs_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(pgs, pgs)
 
 /* One contact as the sweep sees it: its block of W, velocity and impulse, which move together. */
 typedef struct csimi_pgs_contact {

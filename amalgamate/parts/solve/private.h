@@ -278,7 +278,6 @@ typedef struct csimi_envelope {
     size_t blocks;                /* sum of i - first[i] */
     csimi_wide *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
 } csimi_envelope;
-CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks); /* doubles in the three arrays */
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
@@ -417,7 +416,6 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
-CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error);
@@ -437,7 +435,6 @@ typedef struct csimi_linear {
     csim_real *z, *p, *Ap, *Az;          /* work; Az is the caller's */
 } csimi_linear;
 CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts);
-CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y); /* on the rows that are on */
 /* From x = 0, most iterations at most; returns them: one product or one sweep each. */
 CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most);
 
@@ -508,6 +505,15 @@ CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real
 /* ---- pgs.c, apgd.c, percontact.c, staggered.c, ccs.c */
 CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run);
+/* The bytes of a solver whose type a layout fills. */
+#define CSIMI_LAYOUT_BYTES(name, type)                                                \
+    CSIMI_FN size_t csimi_##name##_bytes(int contacts, const csim_solver_params *p) { \
+        csimi_arena arena = csimi_arena_counting();                                   \
+        csimi_##type s;                                                               \
+        (void)p;                                                                      \
+        csimi_##type##_layout(&s, &arena, contacts);                                  \
+        return arena.high;                                                            \
+    }
 CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run);
 CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params);

@@ -26,13 +26,7 @@ static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int c
     s->last = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
-CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_staggered s;
-    (void)params;
-    csimi_staggered_layout(&s, &arena, contacts);
-    return arena.high;
-}
+CSIMI_LAYOUT_BYTES(staggered, staggered)
 
 static bool csimi_staggered_splits(const csim_contact *law) {
     return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;

@@ -16,7 +16,7 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
-CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
+static bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
 }

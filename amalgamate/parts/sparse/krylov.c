@@ -67,24 +67,3 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
     if (!csimi_invert_diagonal(A, work + 12 * (size_t)A->n)) return -1;
     return csimi_gradients(A->n, csimi_shared_product, &s, rhs, x, tol, max_iterations, work);
 }
-
-/* Rayleigh quotient in the A-norm: with y = A x it is y'W y / x'y, and W y is the next iterate: one product a step. */
-CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
-                                     csim_real *work, const csim_tasks *tasks) {
-    int m = 3 * A->n, step, i;
-    csim_real *y = work, *wy = y + m;
-    double sigma = 0;
-    for (step = 0; step < steps; step++) {
-        double energy;
-        csim_real scale;
-        csimi_product(A, x, y, tasks);
-        for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
-        energy = csimi_sum_dot(m, x, y);
-        if (!(energy > 0)) return (csim_real)sigma;
-        sigma = (double)csimi_sum_dot(m, y, wy) / energy;
-        if (!(sigma > 0)) return (csim_real)sigma;
-        scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
-        for (i = 0; i < m; i++) x[i] = scale * wy[i];
-    }
-    return (csim_real)sigma;
-}

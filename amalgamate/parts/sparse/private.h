@@ -32,11 +32,6 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
 typedef void csimi_operator(void *context, const csim_real *x, csim_real *y);
 CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, const csim_real *rhs, csim_real *x,
                              csim_real tol, int max_iterations, csim_real *work);
-/* Largest eigenvalue of W A, W a positive diagonal (3n), by power steps from x (in: start, out: the last iterate, so
-   that it can be kept warm); a lower bound that the caller enlarges, 0 when x or A is zero. One product a step.
-   work[2 * 3n]. */
-CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
-                                     csim_real *work, const csim_tasks *tasks);
 
 /* ---- dense.c: small dense symmetric positive definite systems, always in double */
 

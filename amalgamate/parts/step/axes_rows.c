@@ -384,16 +384,6 @@ CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *
     return worst;
 }
 
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share) {
-    csim_contact *c = f->contacts + ax->row[line];
-    csim_real *added = ax->added + 3 * line;
-    int k;
-    for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : share * ax->miss[3 * line + k] / f->h;
-        c->phi[k] += added[k];
-    }
-}
-
 /* Rows of the middle of the step, which miss at this velocity what they missed before. */
 CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax) {
     csimi_joint *j = w->store.joint + w->store.link[ax->link].item;

@@ -130,8 +130,16 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
     return g;
 }
 
-/* The point `meet` moving with a triangle, whose foot has the weights. */
+/* The point `meet` moving with a triangle, whose foot has the weights; with the edge first that the foot is nearest. */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
-    const csimi_place at = csimi_place_face(node, foot, 0);
-    return csimi_place_off_face(s, node, foot, csim_sub(meet, csimi_place_point(s, &at)));
+    const int last = foot[0] < foot[1] && foot[0] < foot[2] ? 0 : foot[1] < foot[2] ? 1 : 2;
+    csimi_place at;
+    csim_real weight[3];
+    int corner[3], k;
+    for (k = 0; k < 3; k++) {
+        corner[k] = node[(last + 1 + k) % 3];
+        weight[k] = foot[(last + 1 + k) % 3];
+    }
+    at = csimi_place_face(corner, weight, 0);
+    return csimi_place_off_face(s, corner, weight, csim_sub(meet, csimi_place_point(s, &at)));
 }

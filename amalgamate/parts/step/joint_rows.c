@@ -213,13 +213,12 @@ static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_fram
 }
 
 /* phi of a row: a share of the miss is added, or what was added last is taken back. */
-static void csimi_joint_row_correct(csimi_step_frame *f, csimi_joint *j, int which, bool back, csim_real share) {
-    csim_contact *c = f->contacts + j->row[which];
-    csim_real *added = j->added + 3 * which;
+static void csimi_row_correct(csimi_step_frame *f, int row, csim_real *added, const csim_real *miss, bool back,
+                              csim_real share) {
     int k;
     for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : share * j->miss[3 * which + k] / f->h;
-        c->phi[k] += added[k];
+        added[k] = back ? -added[k] : share * miss[k] / f->h;
+        f->contacts[row].phi[k] += added[k];
     }
 }
 
@@ -249,14 +248,16 @@ static void csimi_joints_shift(csim_world *w, csimi_step_frame *f, const csimi_c
             csimi_joint *j = w->store.joint + i;
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             if (c->again[island] != CSIMI_AGAIN_NO)
-                csimi_joint_row_correct(f, j, which, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+                csimi_row_correct(f, j->row[which], j->added + 3 * which, j->miss + 3 * which,
+                                  c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
         }
     for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
         csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
         const int line = i % CSIMI_AXES_LINES;
         if (ax->row[line] < 0 || (island = f->contact_island[ax->row[line]]) < 0) continue;
         if (c->again[island] != CSIMI_AGAIN_NO)
-            csimi_axes_correct(f, ax, line, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+            csimi_row_correct(f, ax->row[line], ax->added + 3 * line, ax->miss + 3 * line,
+                              c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
     }
 }
 

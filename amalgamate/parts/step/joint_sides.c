@@ -20,7 +20,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
 }
 
 /* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
     const csim_side side = csimi_terms_side(f, n, block, J, moved);
@@ -128,7 +128,7 @@ CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const c
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
    Rm half of it. At the start of a step the point itself. */
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                 csim_vec3 point) {
+                                   csim_vec3 point) {
     csim_vec3 com, turn;
     csim_real half;
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;

@@ -390,8 +390,6 @@ CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_st
 CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
                               csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
-                               const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
@@ -400,7 +398,6 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
 /* What a line misses at frame->next, m. */
 CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line);
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share);
 CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax);
 /* The massless coordinates into A. */
 CSIMI_FN void csimi_axes_assemble(csim_world *w);
@@ -539,7 +536,6 @@ CSIM_INLINE csim_real csimi_touch_on(const csim_world *w) {
     return csimi_min(w->def.touch_distance, w->def.contact_distance / 2);
 }
 CSIM_INLINE csim_real csimi_touch_off(const csim_world *w) { return 2 * csimi_touch_on(w); }
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
 /* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
 CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);

@@ -7,7 +7,7 @@
 
 enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
 
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+static void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
     p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
     p->size = 16;
     while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;

@@ -221,9 +221,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 }
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
-CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
-    return 0;
-}
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
                                        csim_vec3 *angular) {
     return csim_v3(0, 0, 0);
@@ -337,9 +335,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, c
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
 }
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
-CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
-    return 0;
-}
+CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
@@ -659,9 +655,7 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_IMPULSE)
-CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
-    return 0;
-}
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) { return 0; }
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
                                         *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error) {
