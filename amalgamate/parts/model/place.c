@@ -22,11 +22,9 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
     csimi_place p;
-    int k;
+    CSIMI_MEMSET(&p, 0, sizeof p);
     p.kind = kind;
     p.item = -1;
-    for (k = 0; k < 4; k++) p.node[k] = 0;
-    for (k = 0; k < 6; k++) p.local[k] = 0;
     return p;
 }
 

@@ -130,8 +130,7 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
 }
 
-/* Diagonal blocks by three solves a contact, which come near the block from below and together take no more products
-   than the iterations may; with few contacts the whole of W. */
+/* Diagonal blocks by three solves a contact, in no more products than the iterations may; or the whole of W. */
 static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterations, bool dense) {
     const csim_real rough = dense ? l->tolerance : csimi_max(l->tolerance, CSIM_R(1e-2));
     const int nc = W->contacts, whole = csimi_lift_products(l), share = whole / (3 * nc + 1) + 1;
@@ -169,9 +168,11 @@ static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
         csimi_pieces_delassus(l->pieces + l->first[c], l->first[c + 1] - l->first[c], W->diagonal + 9 * (ptrdiff_t)c);
 }
 
-static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, int max_iterations) {
-    const bool dense = W->contacts <= CSIMI_LIFT_DENSE;
-    csimi_lift_columns(l, W, max_iterations, dense);
+/* W is formed where it costs no more products than the iterations may, and for solvers that need its rows. */
+static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params) {
+    const bool few = W->contacts <= CSIMI_LIFT_DENSE;
+    const bool dense = few && (csimi_solver_rows(params) || params->max_iterations >= 3 * W->contacts);
+    csimi_lift_columns(l, W, params->max_iterations, dense);
     if (dense) {
         csimi_delassus_dense(W, l->dense);
         return;
@@ -231,7 +232,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
-        csimi_lift_krylov_open(l, W, params->max_iterations);
+        csimi_lift_krylov_open(l, W, params);
     csimi_lift_velocities(l, NULL, l->free, scratch);
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
