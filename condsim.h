@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e8a3f4d2a93b9f9f
+   Hash of the parts: 6b358236f5eafa51
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14898,6 +14898,7 @@ static csim_real csimi_closest_on_segment(csim_vec3 p, csim_vec3 a, csim_vec3 b)
 static int csimi_closest_edge(csim_vec3 p, const csim_vec3 *corner, csim_real *weight) {
     csim_real best = CSIMI_HUGE;
     int k, feature = 4;
+    csimi_store3(weight, csim_v3(1, 0, 0)); /* where no distance is finite, none is nearest */
     for (k = 0; k < 3; ++k) {
         int next = (k + 1) % 3;
         csim_real t = csimi_closest_on_segment(p, corner[k], corner[next]);

@@ -36,6 +36,25 @@ TEST(closest_point_of_a_triangle_is_optimal) {
     }
 }
 
+/* A triangle so far away that squared distances overflow, or one that holds a NaN, still gives weights: a corner's. */
+TEST(a_triangle_beyond_all_numbers_names_a_corner) {
+    const csim_real beyond = CSIMI_HUGE;
+    int i, k;
+    for (i = 0; i < 8; i++) {
+        csim_vec3 x[3];
+        csim_real w[3];
+        int feature;
+        for (k = 0; k < 3; k++) {
+            x[k] = csim_v3((csim_real)(k + 1) * beyond, uniform(-1, 1), uniform(-1, 1));
+            w[k] = -7;
+        }
+        if (i & 1) x[i / 2 % 3].y = beyond * beyond - beyond * beyond;
+        feature = csimi_closest_triangle(random_point(1), x[0], x[1], x[2], w);
+        CHECK(feature >= 4 && feature <= 6);
+        for (k = 0; k < 3; k++) CHECK(w[k] == (k == feature - 4 ? 1 : 0));
+    }
+}
+
 typedef struct skin {
     scene_mesh mesh;
     int count, *triangles, *face, *order;

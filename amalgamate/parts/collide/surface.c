@@ -18,6 +18,7 @@ static csim_real csimi_closest_on_segment(csim_vec3 p, csim_vec3 a, csim_vec3 b)
 static int csimi_closest_edge(csim_vec3 p, const csim_vec3 *corner, csim_real *weight) {
     csim_real best = CSIMI_HUGE;
     int k, feature = 4;
+    csimi_store3(weight, csim_v3(1, 0, 0)); /* where no distance is finite, none is nearest */
     for (k = 0; k < 3; ++k) {
         int next = (k + 1) % 3;
         csim_real t = csimi_closest_on_segment(p, corner[k], corner[next]);
