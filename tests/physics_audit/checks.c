@@ -28,6 +28,7 @@ static const double audit_speed = 0.01;    /* m/s: of slips, of open and closing
 static const double audit_spin = 0.1;      /* rad/s */
 static const double audit_carried = 1e-3;  /* a contact that carries less than this share of the lighter side's weight
                                               over the step is open */
+static const double audit_layers = 1e-9;   /* m: as near as each other */
 static const double audit_seen = 1e-3;     /* m: wider contacts with sheets are judged by their impulse alone */
 static const double audit_opposed = 0.1;   /* share of mu lambda_n that friction may be off its place */
 static const double audit_gain = 1e-3;     /* of the energy before */
@@ -86,8 +87,14 @@ static int find_body(const audit_world *w, csim_body_id id) {
 typedef struct place {
     int corner[3];
     double weight[3], away[3], distance; /* away: from there to the point */
-    bool triangle;
+    bool triangle, corner_there;         /* nearest is a corner */
 } place;
+
+/* Of layers of a sheet that lie on each other the one with a corner there: what is flat is met by corners. */
+static bool nearer_place(const place *p, const place *than) {
+    if (fabs(p->distance - than->distance) >= audit_layers) return p->distance < than->distance;
+    return p->corner_there && !than->corner_there;
+}
 
 static place nearest_place(const audit_world *w, const body *b, const moment *before, const double *point) {
     const int *triangle = NULL;
@@ -107,7 +114,8 @@ static place nearest_place(const audit_world *w, const body *b, const moment *be
             for (k = 0; k < 3; k++) p.away[j] -= p.weight[k] * before->node[3 * p.corner[k] + j];
         }
         p.distance = size(p.away);
-        if (p.distance < best.distance) best = p;
+        p.corner_there = fmax(p.weight[0], fmax(p.weight[1], p.weight[2])) > 1 - 1e-9;
+        if (nearer_place(&p, &best)) best = p;
     }
     return best;
 }
@@ -198,9 +206,12 @@ static double wanted_speed(const audit_world *w, double gap) {
    their line: found as the place of a that is nearest to one of those the point can have been made from. */
 static void find_meet(const audit_run *run, const csim_contact_info *info, contact *c) {
     const audit_world *w = run->world;
-    double radius = (c->a ? c->a->thickness : 0), other = c->b ? c->b->thickness : 0, best = 1e300, off[3];
+    double radius = (c->a ? c->a->thickness : 0), other = c->b ? c->b->thickness : 0, off[3];
+    place best;
     int i, k;
     if (!is_sheet(c->a)) return;
+    memset(&best, 0, sizeof best);
+    best.distance = 1e300;
     off[0] = radius;
     off[1] = (double)info->gap + radius + other;
     off[2] = 0;
@@ -209,8 +220,8 @@ static void find_meet(const audit_run *run, const csim_contact_info *info, conta
         place at;
         for (k = 0; k < 3; k++) p[k] = c->point[k] + off[i] * c->n[k];
         at = nearest_place(w, c->a, run->before.body + c->ia, p);
-        if (!(at.distance < best - 1e-9)) continue;
-        best = at.distance;
+        if (!nearer_place(&at, &best)) continue;
+        best = at;
         for (k = 0; k < 3; k++) c->meet[k] = p[k] - (c->a->kind == BODY_CABLE ? at.away[k] : 0);
     }
 }

@@ -68,9 +68,6 @@
 #if !defined(CONDSIM_WITH_TREE) && !defined(CONDSIM_NO_TREE)
 #define CONDSIM_NO_TREE
 #endif
-#if !defined(CONDSIM_WITH_REDUCED) && !defined(CONDSIM_NO_REDUCED)
-#define CONDSIM_NO_REDUCED
-#endif
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
 #endif
@@ -110,12 +107,6 @@
 #if !defined(CONDSIM_WITH_COND) && !defined(CONDSIM_NO_COND)
 #define CONDSIM_NO_COND
 #endif
-#if !defined(CONDSIM_WITH_COMPARISON) && !defined(CONDSIM_NO_COMPARISON)
-#define CONDSIM_NO_COMPARISON
-#endif
-#if !defined(CONDSIM_WITH_LOADERS) && !defined(CONDSIM_NO_LOADERS)
-#define CONDSIM_NO_LOADERS
-#endif
 #if !defined(CONDSIM_WITH_SLEEP) && !defined(CONDSIM_NO_SLEEP)
 #define CONDSIM_NO_SLEEP
 #endif
@@ -136,7 +127,7 @@
 #endif
 #endif
 
-#ifdef CONDSIM_GAME
+#if defined(CONDSIM_GAME) || defined(CONDSIM_TINY)
 #if !defined(CONDSIM_WITH_REDUCED) && !defined(CONDSIM_NO_REDUCED)
 #define CONDSIM_NO_REDUCED
 #endif

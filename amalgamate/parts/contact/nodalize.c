@@ -116,11 +116,10 @@ static double csimi_nodal_mobility(const csim_block_matrix *A, const csim_term *
 /* m_eff = 3 / tr(J D^-1 J') of a side, kg. A side that moves with nothing (J = 0) counts as its first block. */
 static csim_real csimi_nodal_mass(const csim_problem *problem, csim_side side) {
     const csim_term *term = problem->terms + side.first;
-    const csim_real *D = problem->A.val + 9 * (size_t)problem->A.diag[term->block];
     double mobility = 0;
     int k;
     for (k = 0; k < side.count; ++k) mobility += csimi_nodal_mobility(&problem->A, term + k);
-    return mobility > 0 ? (csim_real)(3 / mobility) : (D[0] + D[4] + D[8]) / 3;
+    return mobility > 0 ? (csim_real)(3 / mobility) : csimi_block_trace(&problem->A, term->block) / 3;
 }
 
 /* Velocity of a side's point. */

@@ -68,11 +68,9 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
     ptrdiff_t i;
     int k;
-    const bool finite = count < 200000000 && csimi_all_finite(A->val, (int)(9 * count));
-    for (i = finite ? count : 0; i < count; ++i) {
-        csim_status status = csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
-        if (status != CSIM_OK) return status;
-    }
+    for (i = 0; i < count; ++i)
+        if (!csimi_all_finite(A->val + 9 * i, 9))
+            return csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))

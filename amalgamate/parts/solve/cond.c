@@ -90,11 +90,6 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
     return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
 }
 
-static csim_real csimi_cond_trace(const csim_block_matrix *A, int i) {
-    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-    return D[0] + D[4] + D[8];
-}
-
 /* Names the pairs; the radius makes both blocks of one alike. */
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const int n = problem->A.n;
@@ -109,7 +104,7 @@ static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int
     for (i = 0; i < n; ++i) {
         aggregate[i] = i / 2;
         rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_cond_trace(&problem->A, i) / csimi_cond_trace(&problem->A, i - 1)) : 1;
+        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(&problem->A, i) / csimi_block_trace(&problem->A, i - 1)) : 1;
     }
 }
 

@@ -6,8 +6,7 @@ static void csimi_weights_diagonal(const csim_block_matrix *A, const unsigned ch
     int i, k;
     for (i = 0; i < A->n; ++i) {
         const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-        const csim_real mean = (D[0] + D[4] + D[8]) / 3;
-        for (k = 0; k < 3; ++k) d[3 * i + k] = pinned[i] ? mean : D[4 * k];
+        for (k = 0; k < 3; ++k) d[3 * i + k] = pinned[i] ? csimi_block_trace(A, i) / 3 : D[4 * k];
     }
 }
 

@@ -79,3 +79,13 @@ CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, 
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
 }
+
+CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    csimi_energy energy;
+    int i;
+    energy.kinetic = energy.gravity = energy.elastic = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].energy) table[i].energy(s, &energy);
+    return energy;
+}

@@ -138,11 +138,6 @@ static bool csimi_second_of_pair(const csim_world *w, int coord) {
 }
 
 #ifndef CONDSIM_NO_COND
-static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
-    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-    return D[0] + D[4] + D[8];
-}
-
 /* Coordinates of trees and reduced bodies are all coarse: a pair of blocks is taken for a rigid body at the base, so
    that its six modes are the six coordinates; the radius makes both blocks alike. */
 static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, const csimi_tree *tree) {
@@ -200,7 +195,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
-    int i, k, at = 0;
+    int i, k, r, at = 0;
     for (i = 0; i < n; i++) {
         int g = block[i];
         csim_real *b = p->b + 3 * i;
@@ -211,9 +206,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             if (f->skip[j]) {
                 csim_real y[3];
                 csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
-                b[0] -= y[0];
-                b[1] -= y[1];
-                b[2] -= y[2];
+                for (r = 0; r < 3; r++) b[r] -= y[r];
                 continue;
             }
             if (j == g) p->diag[i] = at;

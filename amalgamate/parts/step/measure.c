@@ -2,6 +2,29 @@
 #include "private.h"
 
 #ifndef CONDSIM_NO_STATISTICS
+#if CSIMI_HAS_NODES
+/* The gap, or a lesser one between the solid of contact i and nodes of the body it meets that went otherwise than they
+   were foreseen to: rows may have missed them. Once for each pair. */
+static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, csimi_surfaces *surfaces, int i,
+                               double least) {
+    const csimi_state *s = &w->store.state;
+    const csimi_found_contact *pair = f->found + i;
+    const csimi_body *b = w->store.body + pair->body_a;
+    const bool seen = i > 0 && pair[-1].body_a == pair->body_a && pair[-1].surface_b == pair->surface_b;
+    csimi_surface_hit hit;
+    csim_real gap;
+    int k;
+    for (k = 0; k < b->surface_count && pair->surface_b >= 0 && pair->self < 0 && !seen; k++) {
+        const size_t at = 3 * (size_t)w->store.surface_node[b->first_surface + k];
+        const csim_vec3 x = csimi_load3(f->next.x + at), v = csimi_load3(s->v + at);
+        if (csim_length(csim_sub(csim_madd(csimi_load3(s->x + at), f->h, v), x)) > csimi_path_slack(w) &&
+            csimi_surface_gap(surfaces, pair->surface_b, x, pair->radius, -1, &hit, &gap))
+            least = (double)(gap - pair->radius) < least ? (double)(gap - pair->radius) : least;
+    }
+    return least;
+}
+#endif
+
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
     double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
@@ -14,6 +37,9 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
         if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
         gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
                        csimi_sink_of(f->found + i));
+#if CSIMI_HAS_NODES
+        gap = csimi_strays_gap(w, f, &surfaces, i, gap);
+#endif
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
@@ -34,9 +60,8 @@ static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) 
 
 /* Tangential slip in world axes: J v and the part of phi that is not the gap's. */
 static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contact *c) {
-    csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b)), t1, t2;
-    t1 = csimi_load3(c->R + 3);
-    t2 = csimi_load3(c->R + 6);
+    const csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b));
+    const csim_vec3 t1 = csimi_load3(c->R + 3), t2 = csimi_load3(c->R + 6);
     return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
                     csim_scale(csim_dot(t2, relative) + c->phi[2], t2));
 }
@@ -118,18 +143,6 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
 }
 
 #ifndef CONDSIM_NO_STATISTICS
-/* ---- totals */
-
-static csimi_energy csimi_energy_of(const csimi_state *s) {
-    const csimi_model *table = csimi_model_table();
-    csimi_energy energy;
-    int i;
-    energy.kinetic = energy.gravity = energy.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(s, &energy);
-    return energy;
-}
-
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
     csim_vec3 l = csim_add(csim_cross(x, p), spin);
     t->momentum[0] += (double)p.x;

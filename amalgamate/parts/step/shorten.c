@@ -15,12 +15,7 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 }
 
 static double csimi_energy_sum(const csimi_state *s) {
-    const csimi_model *table = csimi_model_table();
-    csimi_energy e;
-    int i;
-    e.kinetic = e.gravity = e.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(s, &e);
+    const csimi_energy e = csimi_energy_of(s);
     return e.kinetic + e.gravity + e.elastic;
 }
 

@@ -275,7 +275,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     int k, listed, moving = 0, found = 0;
     for (k = 0; k < count; k++) {
         const int node = csimi_eye_node(e, b, k);
-        if (csimi_eye_moves(e, node)) moving++;
+        moving += csimi_eye_moves(e, node);
         middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
     }
     if (moving == 0 && !csimi_eye_inside(b)) return 0;
