@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e9b3340587e33185
+   Hash of the parts: e931d1941fe894d1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -24993,7 +24993,8 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
 
 /* Names the pairs; the radius makes both blocks of one alike. */
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
-    const int n = problem->A.n;
+    const csim_block_matrix *A = &problem->A;
+    const int n = A->n;
     int *aggregate = CSIMI_PUSH(arena, int, n), i;
     csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
     unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
@@ -25005,7 +25006,7 @@ static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int
     for (i = 0; i < n; ++i) {
         aggregate[i] = i / 2;
         rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(&problem->A, i) / csimi_block_trace(&problem->A, i - 1)) : 1;
+        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 

@@ -1147,3 +1147,47 @@ TEST(rows_of_touching_edges_have_room) {
     CHECK(csimi_most_terms(&w->store.capacity) >= 6 * w->store.capacity.contacts);
     csim_destroy_world(w);
 }
+
+/* Springs tear two corners of a triangle into a solid that no row of theirs knew of, as it was near one corner alone:
+   what the step reports is how deep they are. */
+TEST(what_is_torn_into_a_solid_unseen_is_reported) {
+    csim_real x[9] = {CSIM_R(0.02), CSIM_R(0.02), CSIM_R(0.1002), CSIM_R(0.07), CSIM_R(0.02), CSIM_R(0.13),
+                      CSIM_R(0.02), CSIM_R(0.07), CSIM_R(0.13)};
+    const int triangle[3] = {0, 1, 2};
+    csim_world_def d = csim_default_world_def();
+    csim_cloth_def cloth = csim_default_cloth_def();
+    csim_soft_def soft;
+    csim_mesh mesh;
+    csim_world *w;
+    csim_body_id block, sheet;
+    csim_real at[9];
+    double depth = 0;
+    int i;
+    d.gravity = csim_v3(0, 0, 0);
+    d.contact_distance = CSIM_R(1e-3);
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    STATUS(csim_mesh_make_box(csim_v3(CSIM_R(0.2), CSIM_R(0.2), CSIM_R(0.1)), 2, 2, 1, NULL, &mesh, NULL), CSIM_OK);
+    soft = csim_mesh_soft_def(&mesh);
+    STATUS(csim_create_soft(w, &soft, &block), CSIM_OK);
+    cloth.vertices = x, cloth.vertex_count = 3;
+    cloth.triangles = triangle, cloth.triangle_count = 1;
+    x[2] += cloth.thickness / 2;
+    STATUS(csim_create_cloth(w, &cloth, &sheet), CSIM_OK);
+    for (i = 1; i < 3; i++) {
+        csim_spring_def spring = csim_default_spring_def();
+        csim_link_id id;
+        spring.a.body = sheet, spring.a.node = i;
+        spring.b.point = csim_v3(x[3 * i], x[3 * i + 1], -10);
+        spring.rest_length = 0;
+        spring.stiffness = CSIM_R(0.015);
+        STATUS(csim_create_spring(w, &spring, &id), CSIM_OK);
+    }
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_body_get_nodes(w, sheet, at, 3), CSIM_OK);
+    for (i = 0; i < 3; i++) depth = fmax(depth, 0.1 - (double)at[3 * i + 2] + (double)cloth.thickness / 2);
+    printf("    %.4f m deep, %.4f m reported\n", depth, csim_world_stats(w).penetration);
+    CHECK(depth > 1e-3);
+    CHECK(fabs(csim_world_stats(w).penetration - depth) < 1e-3); /* the block gives way a little */
+    csim_destroy_world(w);
+    csim_mesh_free(&mesh);
+}
