@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e931d1941fe894d1
+   Hash of the parts: 94caec1290cc330b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6837,8 +6837,8 @@ CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const cs
 /* A and b from the potentials at a state; frame->b and A are cleared first. */
 CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
                              const csimi_state *at);
-/* Positions of next: those of the world moved on by h v. */
 CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s);
+/* Positions of next: those of the world moved on by h v. */
 CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
                             csimi_state *next);
 /* ---- variational.c */

@@ -467,8 +467,8 @@ CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const cs
 /* A and b from the potentials at a state; frame->b and A are cleared first. */
 CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
                              const csimi_state *at);
-/* Positions of next: those of the world moved on by h v. */
 CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s);
+/* Positions of next: those of the world moved on by h v. */
 CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
                             csimi_state *next);
 /* ---- variational.c */
