@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 94caec1290cc330b
+   Hash of the parts: 2226dcace6ef6673
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4185,7 +4185,7 @@ typedef struct csimi_surface {
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
    radius in the rest shape. And, for sheets that are met from several sides: what lies within 20 degrees of the
-   directions found already, and what is no least distance among its neighbours. */
+   directions found already, within 60 of crossed layers; and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
     int vertex;            /* -1: of another body */
     const csim_real *rest; /* rest positions of the vertices */
@@ -4193,6 +4193,7 @@ typedef struct csimi_surface_skip {
     bool sheet;
     int met_count;
     csim_vec3 met[3]; /* unit, from the surface to the point */
+    bool crossed[3];
 } csimi_surface_skip;
 typedef struct csimi_surface_hit {
     int triangle, feature; /* as csimi_closest_triangle says */
@@ -15405,7 +15406,7 @@ static bool csimi_surface_new(const csimi_surface_query *q, int triangle, int fe
     int k;
     for (k = 0; k < q->skip->met_count; k++) {
         const csim_real along = csim_dot(d, q->skip->met[k]);
-        if (along > 0 && along * along > CSIM_R(0.88) * d2) return false;
+        if (along > 0 && along * along > (q->skip->crossed[k] ? CSIM_R(0.25) : CSIM_R(0.88)) * d2) return false;
     }
     return feature == 0 || csimi_surface_least(q, triangle, feature, d2);
 }
@@ -40794,18 +40795,8 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
     return csimi_place_over(&s->state, node, hit->weight, meet);
 }
 
-/* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
-   out behind it, where it was in the step before. side: of the triangle's normal, 1 below; count: on that side. */
-static bool csimi_sheet_side(const csimi_detector *d, const uint64_t *id, bool below, bool border) {
-    if (border) return below; /* around it both sides are one */
-    return csimi_last_contact(d->world, &d->last, id[below]) < 0 &&
-                   csimi_last_contact(d->world, &d->last, id[!below]) >= 0
-               ? !below
-               : below;
-}
-
-/* How near a point that moves by `way` in the step comes to the edge or corner it is nearest to: many points would see
-   the border of a small sheet from afar, in directions of which none is that of the contact to come. */
+/* How near a point that moves by `way` in the step comes to the border it is nearest to: many points would see that of
+   a small sheet from afar, in directions of which none is that of the contact to come. */
 static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surface_hit *hit, csim_vec3 x,
                                  csim_vec3 way) {
     csim_vec3 d = csim_sub(x, hit->point);
@@ -40822,9 +40813,8 @@ static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surfa
     return csim_length(d);
 }
 
-static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, bool side,
-                                 uint32_t rank) {
-    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)side + rank));
+static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, uint32_t which) {
+    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + which));
 }
 
 /* Of those on the same side, how many come before it by the way they look: which is nearest rounding may decide. */
@@ -40834,6 +40824,20 @@ static uint32_t csimi_sheet_rank(const csimi_surface_skip *found, const bool *si
     int k;
     for (k = 0; k < found->met_count; k++) rank += side[k] == side[at] && csim_dot(way, csim_sub(n[k], n[at])) < 0;
     return rank;
+}
+
+/* Which side of a layer with the normal n a point is on, 1: below: where it is or, when it slid over triangles that
+   moved and came out behind them, where it was in the step before, since when no layer has turned by 120 degrees. */
+static bool csimi_sheet_side(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_vec3 n,
+                             bool below) {
+    const csimi_store *s = &d->world->store;
+    bool was[2] = {false, false};
+    int k;
+    for (k = 0; k < 6; k++) {
+        const int at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, (uint32_t)k));
+        if (at >= 0) was[k / 3] |= csim_dot(s->contact[at].normal, n) * (k < 3 ? 1 : -1) > CSIM_R(-0.5);
+    }
+    return was[!below] && !was[below] ? !below : below;
 }
 
 /* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
@@ -40847,7 +40851,6 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     csimi_surface_skip skip;
     csimi_surface_hit hit;
     csimi_found_contact *met[3] = {NULL, NULL, NULL};
-    uint32_t count[2] = {0, 0};
     bool side[3];
     int k;
     if (p->self < 0) within = csimi_max(within, B->edge / 2); /* what came out behind it */
@@ -40859,18 +40862,16 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_found_contact *c;
         csimi_place foot;
         csim_vec3 n, relative;
-        uint64_t id[2];
-        bool below, on;
+        bool below, around, on;
         if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
-        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge)
-            n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
+        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
-        for (k = 0; k < 2; k++) id[k] = csimi_sheet_name(s, p, b, k, count[k]);
-        on = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
+        around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
+        on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below);
         side[skip.met_count] = on;
-        count[on]++;
+        skip.crossed[skip.met_count] = on != below;
         gap = (on == below ? hit.distance : -hit.distance) - r;
         if (on != below) n = csim_scale(-1, n);
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
@@ -40878,8 +40879,8 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
         relative = csim_scale(d->ahead * d->frame->h, relative);
         reach = csimi_min(p->reach, p->push + csim_length(relative));
-        if (hit.feature > 0 && on == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
-        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[on]))) continue;
+        if (hit.border && on == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, 0))) continue;
         met[skip.met_count] = c;
         c->radius = r;
         c->normal = n;
@@ -40889,7 +40890,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
     for (k = 0; k < skip.met_count; k++)
-        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
+        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, (side[k] ? 3 : 0) + csimi_sheet_rank(&skip, side, k));
 }
 
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
@@ -40897,37 +40898,36 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
 static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *B = s->body + b->body;
+    const csimi_surface *surface;
     csim_real r = p->radius + B->surface.thickness, distance, gap, reach;
     csimi_surface_hit hit;
     csimi_found_contact *c;
     csimi_place foot;
+    csim_vec3 relative;
     if (B->kind == CSIM_BODY_CLOTH) {
         csimi_probe_sheet(d, p, b);
         return;
     }
     if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
     gap = distance - r;
+    surface = csimi_surface_of(&d->surfaces, b->body);
     if (p->met && hit.feature >= 4 && !hit.inside) return;
-    {
-        const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
-        csim_vec3 relative;
-        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
-        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
-        reach = csimi_min(p->reach, p->push + d->ahead * d->frame->h * csim_length(relative));
-        if (gap > reach) return;
-        c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1fffffffu)));
-        if (!c) return;
-        c->surface_b = b->body;
-        c->self = p->self;
-        c->radius = r;
-        c->normal = hit.normal;
-        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
-            c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
-        c->point_a = csim_madd(p->x, -p->radius, c->normal);
-        c->gap = gap;
-        csimi_probe_place(s, p, c);
-        c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
-    }
+    foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+    relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
+    reach = csimi_min(p->reach, p->push + d->ahead * d->frame->h * csim_length(relative));
+    if (gap > reach) return;
+    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1fffffffu)));
+    if (!c) return;
+    c->surface_b = b->body;
+    c->self = p->self;
+    c->radius = r;
+    c->normal = hit.normal;
+    if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
+        c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
+    c->point_a = csim_madd(p->x, -p->radius, c->normal);
+    c->gap = gap;
+    csimi_probe_place(s, p, c);
+    c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
 }
 
 static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a, const csimi_object *b, int node) {

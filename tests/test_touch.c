@@ -1065,6 +1065,22 @@ TEST(nothing_tunnels_at_10_m_per_s) {
         }
 }
 
+/* Those of several thousand shots at free cloth that once went through: a sheet that wraps what hits it was met anew on
+   its far side, a face or a fold beside the one met before, or not at all where the nearest was an edge. */
+TEST(cloth_holds_what_it_wraps) {
+    static const int shot[][2] = {{SHOT_POINT, 47},    {SHOT_POINT, 90},    {SHOT_POINT, 94},    {SHOT_POINT, 97},
+                                  {SHOT_POINT, 117},   {SHOT_POINT, 186},   {SHOT_POINT, 274},   {SHOT_POINT, 293},
+                                  {SHOT_PARTICLE, 90}, {SHOT_PARTICLE, 97}, {SHOT_SPHERE, 29},   {SHOT_SPHERE, 90},
+                                  {SHOT_SPHERE, 394},  {SHOT_SPHERE, 780},  {SHOT_SPHERE, 789},  {SHOT_SPHERE, 958},
+                                  {SHOT_SPHERE, 962}};
+    int i;
+    for (i = 0; i < (int)(sizeof shot / sizeof *shot); i++) {
+        CASE("kind %d, seed %d", shot[i][0], shot[i][1]);
+        check.random = 0x9E3779B97F4A7C15ull * (uint64_t)(shot[i][1] + 1);
+        CHECK(shot_stops(shot[i][0], TARGET_CLOTH));
+    }
+}
+
 /* ---- who may touch whom */
 
 static int contacts_between(const csim_world *w, csim_body_id a, csim_body_id b) {

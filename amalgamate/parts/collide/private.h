@@ -135,7 +135,7 @@ typedef struct csimi_surface {
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
    radius in the rest shape. And, for sheets that are met from several sides: what lies within 20 degrees of the
-   directions found already, and what is no least distance among its neighbours. */
+   directions found already, within 60 of crossed layers; and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
     int vertex;            /* -1: of another body */
     const csim_real *rest; /* rest positions of the vertices */
@@ -143,6 +143,7 @@ typedef struct csimi_surface_skip {
     bool sheet;
     int met_count;
     csim_vec3 met[3]; /* unit, from the surface to the point */
+    bool crossed[3];
 } csimi_surface_skip;
 typedef struct csimi_surface_hit {
     int triangle, feature; /* as csimi_closest_triangle says */

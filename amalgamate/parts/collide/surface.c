@@ -527,7 +527,7 @@ static bool csimi_surface_new(const csimi_surface_query *q, int triangle, int fe
     int k;
     for (k = 0; k < q->skip->met_count; k++) {
         const csim_real along = csim_dot(d, q->skip->met[k]);
-        if (along > 0 && along * along > CSIM_R(0.88) * d2) return false;
+        if (along > 0 && along * along > (q->skip->crossed[k] ? CSIM_R(0.25) : CSIM_R(0.88)) * d2) return false;
     }
     return feature == 0 || csimi_surface_least(q, triangle, feature, d2);
 }
