@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2226dcace6ef6673
+   Hash of the parts: 752ab62f2e5ee52a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40827,15 +40827,15 @@ static uint32_t csimi_sheet_rank(const csimi_surface_skip *found, const bool *si
 }
 
 /* Which side of a layer with the normal n a point is on, 1: below: where it is or, when it slid over triangles that
-   moved and came out behind them, where it was in the step before, since when no layer has turned by 120 degrees. */
+   moved and came out behind them, where it was in the step before. turned: as a layer may have, cosine. */
 static bool csimi_sheet_side(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_vec3 n,
-                             bool below) {
+                             bool below, csim_real turned) {
     const csimi_store *s = &d->world->store;
     bool was[2] = {false, false};
     int k;
     for (k = 0; k < 6; k++) {
         const int at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, (uint32_t)k));
-        if (at >= 0) was[k / 3] |= csim_dot(s->contact[at].normal, n) * (k < 3 ? 1 : -1) > CSIM_R(-0.5);
+        if (at >= 0) was[k / 3] |= csim_dot(s->contact[at].normal, n) * (k < 3 ? 1 : -1) > turned;
     }
     return was[!below] && !was[below] ? !below : below;
 }
@@ -40847,7 +40847,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     const csimi_body *B = s->body + b->body;
     const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
     const csim_real r = p->radius + B->radius + B->surface.thickness;
-    csim_real within = p->reach + r, reach, gap;
+    csim_real within = p->reach + r, reach, gap, turned;
     csimi_surface_skip skip;
     csimi_surface_hit hit;
     csimi_found_contact *met[3] = {NULL, NULL, NULL};
@@ -40861,25 +40861,25 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     for (skip.met_count = 0; skip.met_count < 3; skip.met_count++) {
         csimi_found_contact *c;
         csimi_place foot;
-        csim_vec3 n, relative;
+        csim_vec3 n, way;
         bool below, around, on;
         if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
+        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+        way = csimi_probe_way(d, p, foot);
         around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
-        on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below);
+        turned = CSIM_R(0.5) - csim_length(way) / B->edge;
+        on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below, turned);
         side[skip.met_count] = on;
         skip.crossed[skip.met_count] = on != below;
         gap = (on == below ? hit.distance : -hit.distance) - r;
         if (on != below) n = csim_scale(-1, n);
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
-        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
-        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
-        relative = csim_scale(d->ahead * d->frame->h, relative);
-        reach = csimi_min(p->reach, p->push + csim_length(relative));
-        if (hit.border && on == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        reach = csimi_min(p->reach, p->push + csim_length(way));
+        if (hit.border && on == below && csimi_passes_by(surface, &hit, p->x, way) - r > p->push) continue;
         if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, 0))) continue;
         met[skip.met_count] = c;
         c->radius = r;
