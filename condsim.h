@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 752ab62f2e5ee52a
+   Hash of the parts: 4bff80e87a436426
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40871,7 +40871,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         way = csimi_probe_way(d, p, foot);
         around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
-        turned = CSIM_R(0.5) - csim_length(way) / B->edge;
+        turned = skip.met_count == 0 ? CSIM_R(-0.5) : CSIM_R(0.5); /* the nearest is sure to be that of before */
         on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below, turned);
         side[skip.met_count] = on;
         skip.crossed[skip.met_count] = on != below;

@@ -253,7 +253,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         way = csimi_probe_way(d, p, foot);
         around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
-        turned = CSIM_R(0.5) - csim_length(way) / B->edge;
+        turned = skip.met_count == 0 ? CSIM_R(-0.5) : CSIM_R(0.5); /* the nearest is sure to be that of before */
         on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below, turned);
         side[skip.met_count] = on;
         skip.crossed[skip.met_count] = on != below;
