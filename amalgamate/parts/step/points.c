@@ -195,8 +195,9 @@ static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surfa
     return csim_length(d);
 }
 
-static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, uint32_t which) {
-    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + which));
+static uint64_t csimi_sheet_name(const csimi_store *s, const csimi_probe *p, const csimi_object *b, bool side,
+                                 uint32_t rank) {
+    return csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 3 * (uint32_t)side + rank));
 }
 
 /* Of those on the same side, how many come before it by the way they look: which is nearest rounding may decide. */
@@ -208,18 +209,17 @@ static uint32_t csimi_sheet_rank(const csimi_surface_skip *found, const bool *si
     return rank;
 }
 
-/* Which side of a layer with the normal n a point is on, 1: below: where it is or, when it slid over triangles that
-   moved and came out behind them, where it was in the step before. turned: as a layer may have, cosine. */
-static bool csimi_sheet_side(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_vec3 n,
-                             bool below, csim_real turned) {
+/* Whether the point was met in the step before on this side, 1: below, of a layer that has the normal n now and has not
+   turned since by more than what has the cosine `turned`. */
+static bool csimi_sheet_was(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_vec3 n,
+                            bool side, csim_real turned) {
     const csimi_store *s = &d->world->store;
-    bool was[2] = {false, false};
-    int k;
-    for (k = 0; k < 6; k++) {
-        const int at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, (uint32_t)k));
-        if (at >= 0) was[k / 3] |= csim_dot(s->contact[at].normal, n) * (k < 3 ? 1 : -1) > turned;
+    int k, at;
+    for (k = 0; k < 3; k++) {
+        at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, side, (uint32_t)k));
+        if (at >= 0 && csim_dot(s->contact[at].normal, n) * (side ? -1 : 1) > turned) return true;
     }
-    return was[!below] && !was[below] ? !below : below;
+    return false;
 }
 
 /* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
@@ -244,24 +244,25 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         csimi_found_contact *c;
         csimi_place foot;
         csim_vec3 n, way;
-        bool below, around, on;
+        bool below, around, crossed;
         if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
+        around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
+        turned = skip.met_count == 0 ? CSIM_R(-0.5) : CSIM_R(0.5); /* mostly the nearest is that of before */
+        crossed = !around && csimi_sheet_was(d, p, b, hit.normal, !below, turned) &&
+                  !csimi_sheet_was(d, p, b, hit.normal, below, turned);
+        skip.crossed[skip.met_count] = crossed; /* it slid over triangles that moved, and came out behind them */
+        side[skip.met_count] = below != crossed;
+        gap = (crossed ? -hit.distance : hit.distance) - r;
+        n = csim_scale(crossed ? -1 : 1, n);
+        if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         way = csimi_probe_way(d, p, foot);
-        around = hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5); /* both sides are one */
-        turned = skip.met_count == 0 ? CSIM_R(-0.5) : CSIM_R(0.5); /* the nearest is sure to be that of before */
-        on = around ? below : csimi_sheet_side(d, p, b, hit.normal, below, turned);
-        side[skip.met_count] = on;
-        skip.crossed[skip.met_count] = on != below;
-        gap = (on == below ? hit.distance : -hit.distance) - r;
-        if (on != below) n = csim_scale(-1, n);
-        if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         reach = csimi_min(p->reach, p->push + csim_length(way));
-        if (hit.border && on == below && csimi_passes_by(surface, &hit, p->x, way) - r > p->push) continue;
+        if (hit.border && !crossed && csimi_passes_by(surface, &hit, p->x, way) - r > p->push) continue;
         if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, 0))) continue;
         met[skip.met_count] = c;
         c->radius = r;
@@ -272,7 +273,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
     for (k = 0; k < skip.met_count; k++)
-        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, (side[k] ? 3 : 0) + csimi_sheet_rank(&skip, side, k));
+        if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
 }
 
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
@@ -285,7 +286,6 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
     csimi_surface_hit hit;
     csimi_found_contact *c;
     csimi_place foot;
-    csim_vec3 relative;
     if (B->kind == CSIM_BODY_CLOTH) {
         csimi_probe_sheet(d, p, b);
         return;
@@ -295,8 +295,7 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
     surface = csimi_surface_of(&d->surfaces, b->body);
     if (p->met && hit.feature >= 4 && !hit.inside) return;
     foot = csimi_surface_place(s, B, surface, &hit, hit.point);
-    relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
-    reach = csimi_min(p->reach, p->push + d->ahead * d->frame->h * csim_length(relative));
+    reach = csimi_min(p->reach, p->push + csim_length(csimi_probe_way(d, p, foot)));
     if (gap > reach) return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1fffffffu)));
     if (!c) return;
