@@ -827,6 +827,20 @@ SLOW_LONG_IN_FLOAT(everything_comes_to_rest_in_one_heap) {
     scene_close(r.s);
 }
 
+/* A variation of `everything` whose mat flew apart when points could keep their side of any layer within 120 degrees of
+   the one they were met with, not of the nearest alone. */
+DOUBLE_TEST(everything_holds_where_a_mat_wraps) { /* float: another heap */
+    scene_options o = scene_default_options();
+    run r;
+    o.seed = 10;
+    o.h = 1.0 / 60;
+    o.seconds = 0.3;
+    r = run_with("everything", "E=1.249e5 mu=0.486 mass=2.6", &o);
+    CHECK(figure(&r, "uncertified") <= 0);
+    CHECK(figure(&r, "penetration_mm") < 10);
+    scene_close(r.s);
+}
+
 /* Two fingers of 12 N hold a ball that needs mu = m (g + 5) / 24 while it is shaken: a slipping one falls. */
 TEST(hand_holds_the_soft_ball_where_statics_says) {
     run r = run_scene("soft-ball", "", 0, long_runs() ? 11 : 4, 0, -1);

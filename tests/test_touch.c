@@ -710,6 +710,55 @@ TEST(things_lie_on_cloth) {
     }
 }
 
+/* Cloth held at all its vertices, two slopes (radians) without friction that meet in the line x = 0. */
+static void add_valley(csim_world *w, double slope) {
+    static const int triangle[] = {0, 1, 2, 1, 3, 2, 1, 4, 3, 4, 5, 3}, fixed[] = {0, 1, 2, 3, 4, 5};
+    csim_cloth_def cloth = csim_default_cloth_def();
+    csim_body_id id;
+    csim_real x[18];
+    int i;
+    for (i = 0; i < 6; i++) { /* 1 and 3 in the line */
+        const int side = i == 0 || i == 2 ? -1 : i > 3;
+        x[3 * i] = CSIM_R(0.1 * side);
+        x[3 * i + 1] = i == 2 || i == 3 || i == 5 ? CSIM_R(0.1) : CSIM_R(-0.1);
+        x[3 * i + 2] = CSIM_R(0.1 * abs(side) * tan(slope));
+    }
+    cloth.vertices = x, cloth.vertex_count = 6;
+    cloth.triangles = triangle, cloth.triangle_count = 4;
+    cloth.fixed = fixed, cloth.fixed_count = 6;
+    cloth.surface.friction = 0;
+    STATUS(csim_create_cloth(w, &cloth, &id), CSIM_OK);
+}
+
+/* A ball that lay on a ridge of cloth and came out below it is held by the nearest face alone, upwards: above, where it
+   belongs, it need not be over both. It comes back through the sheet. */
+TEST(what_came_out_below_a_ridge_of_cloth_goes_back) {
+    static const double slope[] = {-12, -16, -22, -28};
+    int k, i, n = 0;
+    for (k = 0; k < 4; k++) {
+        csim_world *w = make_world(0, TOL(1e-9, 1e-5));
+        const csim_vec3 above = csim_v3(CSIM_R(1e-4), 0, CSIM_R(0.011)), rest = csim_v3(0, 0, 0);
+        csim_pose below = csim_pose_identity();
+        const csim_contact_info *c;
+        csim_body_id id;
+        CASE("%g degrees", slope[k]);
+        add_valley(w, slope[k] * 3.14159265358979323846 / 180);
+        id = add_particle(w, CSIM_R(0.01), above, rest);
+        STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        csim_world_contacts(w, &n);
+        CHECK(n >= 1);
+        below.position = csim_v3(CSIM_R(1e-4), 0, CSIM_R(-0.005));
+        STATUS(csim_body_set_pose(w, id, below), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        c = csim_world_contacts(w, &n);
+        EQUAL(n, 1);
+        for (i = 0; i < n; i++) CHECK((double)c[i].normal.z > 0.8 && (double)c[i].gap < -0.01);
+        for (i = 0; i < 100; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        CHECK((double)centre_of(w, id).z > 0.005);
+        csim_destroy_world(w);
+    }
+}
+
 /* A ball in a shallow valley of cloth, held, without friction: it touches both sides, each with its half of the weight,
    and lies still. Met on the nearer side alone it would go to and fro. The two contacts keep their names when rounding
    turns over which is nearer. */
@@ -718,27 +767,14 @@ TEST(a_valley_of_cloth_is_met_on_both_sides) {
     int k, i, j;
     for (k = 0; k < 4; k++) {
         const double a = slope[k] * 3.14159265358979323846 / 180, r = 0.02;
-        const int triangle[] = {0, 1, 2, 1, 3, 2, 1, 4, 3, 4, 5, 3}, fixed[] = {0, 1, 2, 3, 4, 5};
         csim_world *w = make_world(CSIM_R(9.81), TOL(1e-9, 1e-5));
-        csim_cloth_def cloth = csim_default_cloth_def();
         csim_particle_def ball = csim_default_particle_def();
         const csim_contact_info *c;
         csim_body_id id;
-        csim_real x[18];
         uint64_t name[2] = {0, 0};
         int n = 0, changed = 0;
         CASE("%g degrees", slope[k]);
-        for (i = 0; i < 6; i++) { /* the valley is the line x = 0 through vertices 1 and 3 */
-            const int side = i == 0 || i == 2 ? -1 : i > 3;
-            x[3 * i] = CSIM_R(0.1 * side);
-            x[3 * i + 1] = i == 2 || i == 3 || i == 5 ? CSIM_R(0.1) : CSIM_R(-0.1);
-            x[3 * i + 2] = CSIM_R(0.1 * abs(side) * tan(a));
-        }
-        cloth.vertices = x, cloth.vertex_count = 6;
-        cloth.triangles = triangle, cloth.triangle_count = 4;
-        cloth.fixed = fixed, cloth.fixed_count = 6;
-        cloth.surface.friction = 0;
-        STATUS(csim_create_cloth(w, &cloth, &id), CSIM_OK);
+        add_valley(w, a);
         ball.radius = CSIM_R(r);
         ball.mass = CSIM_R(0.1);
         ball.surface.friction = 0;
