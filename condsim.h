@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8007ae67813dba7e
+   Hash of the parts: 2f53c52701e3c076
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -540,10 +540,11 @@ CSIM_API csim_vec3 csim_normalize(csim_vec3 a);
    every diagonal block is present. The arrays belong to whoever made the matrix. */
 typedef struct csim_block_matrix {
     int n;          /* block rows; 3 n scalar unknowns */
-    int *row;       /* [n + 1] first block of each row in col and val */
-    int *col;       /* [row[n]] block column */
+    int *row;       /* [n + 1] first block of each row in col and val; row[n]: number of blocks of all rows */
+    int *end;       /* [n] where each row ends; null: where the next begins. With it rows may lie anywhere */
+    int *col;       /* [row[n], or to the last end] block column */
     int *diag;      /* [n] index of the diagonal block of each row in col and val */
-    csim_real *val; /* [9 row[n]] blocks */
+    csim_real *val; /* [9 times as many] blocks */
 } csim_block_matrix;
 
 #endif
@@ -1223,7 +1224,7 @@ typedef struct csim_problem_size {
     int blocks;          /* n */
     int matrix_blocks;   /* stored blocks of A */
     int contacts;
-    int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
+    int terms;           /* of all sides */
     int aggregates;      /* of the structure */
     int links;           /* of its chains */
     int elastic;         /* elements of the structure; XPBD */
@@ -1231,7 +1232,6 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
-    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -3423,6 +3423,8 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs /* [2 p
 /* Index of block (i, j) in col and val, or -1. Binary search in row i. */
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j);
 
+CSIM_INLINE int csimi_row_end(const csim_block_matrix *A, int i) { return A->end ? A->end[i] : A->row[i + 1]; }
+
 /* Of diagonal block i. */
 CSIM_INLINE csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];
@@ -4563,6 +4565,10 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
 /* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
 CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
 
+/* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
+   diagonal blocks D of A; 0 of a side without terms. */
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass);
+
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
    blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for
@@ -4574,26 +4580,39 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 /* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
    one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
    contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
-   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
-   their order. O(size). */
+   side in phi. Blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. The nodal matrix is
+   A + sum kappa [J_v -I]'[J_v -I]: the given A and beside it the couplings, which are applied, never stored as blocks.
+   O(size). */
+typedef struct csimi_hung {
+    int node, at; /* virtual node; place of its pull on the block */
+} csimi_hung;
 typedef struct csimi_nodal {
-    csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
-                             rigid mode moves one exactly as its side moves it, J_v Z */
+    csim_problem problem; /* the given one, but for the shift in phi and b, which is 0 on virtual nodes */
+    int count;            /* n, and virtual_count */
     int *node_a, *node_b; /* [contact_count] block of each side, -1: static */
-    csim_side *side;      /* [virtual_count] terms of the given problem that the virtual node follows */
-    csim_real *kappa;     /* [virtual_count] kg */
+    csim_real *start;     /* [3 count] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
+                             where a massless node is when its contact carries the last impulse */
     int virtual_count;
-    csim_real *start; /* [3 problem.A.n] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
-                         where a massless node is when its contact carries the last impulse */
+    csim_side *side;  /* [virtual_count] terms that the virtual node follows ... */
+    csim_real *kappa; /* ... with so many kg; */
+    int *begin;       /* place of the first of its pulls */
+    int *first;       /* [n + 1] of each block, what hangs on it ... */
+    csimi_hung *hung; /* [terms of the sides] */
+    csim_real *pull;  /* [3 terms of the sides] kappa J_v'(J_v v - v_v), by virtual nodes: scratch of a product */
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int contacts, int terms);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
-   v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
+   v[3n], lambda0[3 contact_count]: the start. Everything lives in the arena; CSIM_CAPACITY when that is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal);
+/* y = the nodal matrix times x [3 count]. Without rows only of the virtual nodes, whose pulls are kept: then, in any
+   split and with the same bits, csimi_nodal_rows does the blocks among [begin, end). */
+CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, csim_real *y, bool rows,
+                                  const csim_tasks *tasks);
+CSIMI_FN void csimi_nodal_rows(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end);
 
 /* ---- law.c */
 /* Derivative of csim_project_cone where t lies off the cone and its polar: along (1, mu d), and round the cone. */
@@ -4780,14 +4799,15 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
    the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
 
-/* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *scratch /* [3n] */);
+/* ---- weights.c: the diagonal W of COND, for the nodal matrix. pinned[n] marks the blocks that carry a contact: there
+   W is one scalar. */
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w);
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch /* [6 count] */);
 /* Largest eigenvalue of W A by CSIMI_LANCZOS steps (a lower bound, good to a few per cent); with the value known from
    an earlier solve 4 steps decide whether it still serves. work[9n]; adds to *products. */
 enum { CSIMI_LANCZOS = 12 };
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks);
 
 /* ---- coarse.c: the rigid-mode correction p += scale Z H^-1 Z' M f. */
@@ -5535,6 +5555,8 @@ CSIMI_FN bool csimi_cond_stale(const csimi_cond *c);
 /* ---- virtual.c */
 CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node);
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node);
+/* compliance that the virtual nodes of contact m add to it, 1/kg */
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m);
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w);
 /* impulse of contact m before its law, virtual nodes eliminated; returns the compliance */
 CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial);
@@ -8074,7 +8096,7 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs, int *r
 }
 
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j) {
-    int low = A->row[i], high = A->row[i + 1] - 1;
+    int low = A->row[i], high = csimi_row_end(A, i) - 1;
     while (low <= high) {
         int middle = low + (high - low) / 2;
         if (A->col[middle] == j) return middle;
@@ -8161,7 +8183,7 @@ CSIMI_FN void csimi_product_rows(const csim_block_matrix *A, const csim_real *x,
     int i;
     for (i = begin; i < end; i++) {
         size_t first = (size_t)A->row[i];
-        csimi_product_row(A->row[i + 1] - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
+        csimi_product_row(csimi_row_end(A, i) - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
     }
 }
 
@@ -8480,7 +8502,7 @@ static int csimi_dissect_levels(csimi_dissection *d, int from) {
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++) {
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++) {
             const int c = d->A->col[k];
             if (d->label[c] != label || d->level[c] >= 0) continue;
             d->level[c] = d->level[b] + 1;
@@ -8559,7 +8581,7 @@ static int csimi_factor_component(csimi_dissection *d, int from, int at, const u
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++)
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++)
             if (d->label[d->A->col[k]] < 0) {
                 d->label[d->A->col[k]] = 0;
                 d->queue[tail++] = d->A->col[k];
@@ -8610,7 +8632,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
     for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
         f->parent[k] = f->mark[k] = -1;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i >= 0 && i < k; i = next) {
                 next = f->mark[i];
                 f->mark[i] = k;
@@ -8621,7 +8643,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->mark[k] = -1;
     for (k = 0; k < f->n; k++) { /* every block of row k, found by climbing, is one of its column */
         f->mark[k] = k;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i < k && f->mark[i] != k; i = f->parent[i]) {
                 f->first[i + 1]++;
                 f->mark[i] = k;
@@ -8682,7 +8704,7 @@ static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k
     double *D = f->pivot + 9 * (size_t)k;
     f->mark[k] = k;
     for (c = 0; c < 9; c++) D[c] = 0;
-    for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++) {
+    for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++) {
         double *x;
         i = f->place[A->col[p]];
         if (i > k) continue;
@@ -20427,10 +20449,11 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
 }
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
-    const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
+    const int begin = A->row[i], end = csimi_row_end(A, i), diag = A->diag[i];
     int k;
-    if (end < begin)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
+    if (begin < 0 || end < begin)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, A->end ? "A.end" : "A.row", A->end ? i : i + 1, "", end,
+                                  "no less than the row's beginning, which is 0 or more");
     for (k = begin; k < end; ++k)
         if (A->col[k] < 0 || A->col[k] >= A->n || (k > begin && A->col[k] <= A->col[k - 1]))
             return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
@@ -20442,12 +20465,12 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
 
 /* Numbers of a matrix whose rows are sound. */
 static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
-    const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
-    ptrdiff_t i;
-    int k;
-    for (i = 0; i < count; ++i)
-        if (!csimi_all_finite(A->val + 9 * i, 9))
-            return csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
+    ptrdiff_t j;
+    int i, k;
+    for (i = 0; i < A->n; ++i)
+        for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+            if (!csimi_all_finite(A->val + 9 * j, 9))
+                return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
@@ -20459,10 +20482,17 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
 
 static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
+    ptrdiff_t blocks = 0;
     int i;
-    if (p->A.n > 0 && p->A.row[0] != 0)
+    if (p->A.n > 0 && !p->A.end && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
-    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) {
+        status = csimi_check_row(place, &p->A, i);
+        if (status == CSIM_OK) blocks += csimi_row_end(&p->A, i) - p->A.row[i];
+    }
+    if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
+                                  "the number of blocks of all rows");
     return status;
 }
 
@@ -20953,125 +20983,66 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 #if !defined(CONDSIM_NO_COND)
 /* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 
-/* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */
-typedef struct csimi_nodal_plan {
-    int n, virtual_count, contacts;
-    int incidences; /* terms of all virtual sides */
-    int capacity;   /* blocks of A at most */
-    int *claimed;   /* [n] first contact on the block, as a node */
-    int *first;     /* [n + 1] incident virtual nodes of each block ... */
-    int *incident;  /* [incidences] */
-    int *mark;      /* [n + virtual_count] last row that a column was added to */
-    int *cursor;    /* [n] */
-} csimi_nodal_plan;
+#define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
 
-static void csimi_nodal_layout(csimi_arena *arena, const csimi_nodal_plan *plan, csimi_nodal *nodal) {
-    const int n = plan->n + plan->virtual_count, sides = plan->virtual_count;
-    nodal->node_a = CSIMI_PUSH(arena, int, plan->contacts);
-    nodal->node_b = CSIMI_PUSH(arena, int, plan->contacts);
-    nodal->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms,
+                               csimi_nodal *nodal) {
+    const size_t n = (size_t)blocks + (size_t)sides;
+    nodal->node_a = CSIMI_PUSH(arena, int, contacts);
+    nodal->node_b = CSIMI_PUSH(arena, int, contacts);
+    nodal->start = CSIMI_PUSH(arena, csim_real, 3 * n);
+    if (!sides) return; /* the given right side and contacts serve as they are */
+    nodal->problem.b = CSIMI_PUSH(arena, csim_real, 3 * n);
+    nodal->problem.contacts = CSIMI_PUSH(arena, csim_contact, contacts);
     nodal->side = CSIMI_PUSH(arena, csim_side, sides);
     nodal->kappa = CSIMI_PUSH(arena, csim_real, sides);
-    if (!sides) return; /* the given matrix, right side and contacts serve as they are */
-    nodal->problem.b = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    nodal->problem.contacts = CSIMI_PUSH(arena, csim_contact, plan->contacts);
-    nodal->problem.terms = CSIMI_PUSH(arena, csim_term, 2 * (size_t)plan->contacts);
-    nodal->problem.A.row = CSIMI_PUSH(arena, int, (size_t)n + 1);
-    nodal->problem.A.diag = CSIMI_PUSH(arena, int, n);
-    nodal->problem.A.col = CSIMI_PUSH(arena, int, plan->capacity);
-    nodal->problem.A.val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)plan->capacity);
+    nodal->begin = CSIMI_PUSH(arena, int, sides);
+    nodal->first = CSIMI_PUSH(arena, int, (size_t)blocks + 1);
+    nodal->hung = CSIMI_PUSH(arena, csimi_hung, terms);
+    nodal->pull = CSIMI_PUSH(arena, csim_real, 3 * (size_t)terms);
 }
 
-static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *plan) {
-    const size_t n = (size_t)plan->n + (size_t)plan->virtual_count;
-    plan->first = CSIMI_PUSH(arena, int, (size_t)plan->n + 1);
-    plan->incident = CSIMI_PUSH(arena, int, plan->incidences);
-    plan->mark = CSIMI_PUSH(arena, int, n);
-    plan->cursor = CSIMI_PUSH(arena, int, plan->n);
-}
-
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
-                                  int side) {
-    /* k k + k + 1 blocks a side beside the diagonal ones; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 1 : 6;
-    csimi_nodal_plan plan;
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int contacts, int terms) {
     csimi_nodal nodal;
     size_t mark;
-    CSIMI_MEMSET(&plan, 0, sizeof plan);
-    plan.n = blocks;
-    plan.contacts = contacts;
-    plan.virtual_count = csimi_imin(2 * contacts, terms);
-    plan.incidences = terms;
-    plan.capacity = matrix_blocks + most * terms + plan.virtual_count;
-    csimi_nodal_layout(arena, &plan, &nodal);
+    csimi_nodal_layout(arena, blocks, contacts, csimi_imin(2 * contacts, terms), terms, &nodal);
     mark = arena->used;
-    csimi_nodal_layout_scratch(arena, &plan);
-    (void)CSIMI_PUSH(arena, int, blocks); /* claimed */
+    (void)CSIMI_PUSH(arena, int, blocks);
     csimi_pop(arena, mark);
 }
 
 static csim_side csimi_nodal_given(const csim_contact *contact, int side) { return side ? contact->b : contact->a; }
 
-/* A side that is one block with the identity: a node. */
-static bool csimi_nodal_is_node(const csim_problem *problem, csim_side side) {
-    const csim_real *J;
-    if (side.count != 1) return false;
-    J = problem->terms[side.first].J;
-    return J[0] == 1 && J[4] == 1 && J[8] == 1 && J[1] == 0 && J[2] == 0 && J[3] == 0 && J[5] == 0 && J[6] == 0 &&
-           J[7] == 0;
-}
-
-/* True when the side needs a virtual node; the first contact on a node claims it. */
+/* True when the side needs a virtual node: unless it is one block with the identity, a node, which the first contact on
+   it claims. */
 static bool csimi_nodal_is_virtual(const csim_problem *problem, csim_side side, int tag, int *claimed) {
     int block;
     if (!side.count) return false;
-    if (!csimi_nodal_is_node(problem, side)) return true;
+    if (side.count != 1 || !csimi_is_identity(problem->terms[side.first].J)) return true;
     block = problem->terms[side.first].block;
     if (claimed[block] < 0) claimed[block] = tag;
     return claimed[block] != tag;
 }
 
-static void csimi_nodal_count(const csim_problem *problem, csimi_nodal_plan *plan) {
+/* Virtual nodes, and the terms of their sides. */
+static void csimi_nodal_count(const csim_problem *problem, int *claimed, int *sides, int *terms) {
     int m, k;
-    plan->n = problem->A.n;
-    plan->contacts = problem->contact_count;
-    plan->virtual_count = plan->incidences = 0;
-    plan->capacity = problem->A.row[problem->A.n];
-    for (m = 0; m < plan->n; ++m) plan->claimed[m] = -1;
-    for (m = 0; m < plan->contacts; ++m)
+    *sides = *terms = 0;
+    for (m = 0; m < problem->A.n; ++m) claimed[m] = -1;
+    for (m = 0; m < problem->contact_count; ++m)
         for (k = 0; k < 2; ++k) {
             const csim_side side = csimi_nodal_given(problem->contacts + m, k);
-            if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) continue;
-            plan->virtual_count += 1;
-            plan->incidences += side.count;
-            plan->capacity += side.count * side.count + side.count + 1;
+            if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, claimed)) continue;
+            *sides += 1;
+            *terms += side.count;
         }
 }
 
-/* tr(J D^-1 J') of one term, D the diagonal block it acts on; 1/kg. */
-static double csimi_nodal_mobility(const csim_block_matrix *A, const csim_term *term) {
-    const csim_real *D = A->val + 9 * (size_t)A->diag[term->block];
-    csim_real inverse[9];
-    double sum = 0;
-    int i, j, k;
-    if (!csimi_inverse3(D, inverse)) {
-        CSIMI_MEMSET(inverse, 0, sizeof inverse);
-        for (i = 0; i < 3; ++i) inverse[4 * i] = 1 / D[4 * i];
-    }
-    for (i = 0; i < 3; ++i)
-        for (j = 0; j < 3; ++j)
-            for (k = 0; k < 3; ++k)
-                sum += (double)term->J[3 * i + j] * (double)inverse[3 * j + k] * (double)term->J[3 * i + k];
-    return sum;
-}
-
-/* m_eff = 3 / tr(J D^-1 J') of a side, kg. A side that moves with nothing (J = 0) counts as its first block. */
-static csim_real csimi_nodal_mass(const csim_problem *problem, csim_side side) {
-    const csim_term *term = problem->terms + side.first;
-    double mobility = 0;
-    int k;
-    for (k = 0; k < side.count; ++k) mobility += csimi_nodal_mobility(&problem->A, term + k);
-    return mobility > 0 ? (csim_real)(3 / mobility) : csimi_block_trace(&problem->A, term->block) / 3;
+/* 1 / m_eff of a side. One that moves with nothing (J = 0) counts as its first block. */
+static csimi_wide csimi_nodal_mobility(const csim_problem *problem, csim_side side, csim_real mass) {
+    const csimi_wide mobility = csimi_side_mobility(problem, &side, mass);
+    if (mobility > 0 || !side.count) return mobility;
+    return 3 / (csimi_wide)csimi_block_trace(&problem->A, problem->terms[side.first].block);
 }
 
 /* Velocity of a side's point. */
@@ -21085,18 +21056,12 @@ static void csimi_nodal_velocity(const csim_problem *problem, csim_side side, co
 /* Mass a contact feels: 1 / (1/m_a + 1/m_b) over its moving sides. A coupling made for it slips by 1/gain of what the
    contact does, while one made for the mass of a heavy side alone would drown the light side in its rounding. */
 static csim_real csimi_nodal_contact_mass(const csim_problem *problem, const csim_contact *contact) {
-    double mobility = 0;
-    int k;
-    for (k = 0; k < 2; ++k) {
-        const csim_side side = csimi_nodal_given(contact, k);
-        if (side.count)
-            mobility += 1 / (double)(contact->mass[k] > 0 ? contact->mass[k] : csimi_nodal_mass(problem, side));
-    }
-    return (csim_real)(1 / mobility);
+    return (csim_real)(1 / (csimi_nodal_mobility(problem, contact->a, contact->mass[0]) +
+                            csimi_nodal_mobility(problem, contact->b, contact->mass[1])));
 }
 
 /* Node or virtual node of one side; makes the virtual node's kappa, start velocity and shift. */
-static int csimi_nodal_side(const csim_problem *problem, const csimi_nodal_plan *plan, int m, int k, csim_real gain,
+static int csimi_nodal_side(const csim_problem *problem, int *claimed, int m, int k, csim_real gain,
                             csim_real kappa, const csim_real *share, bool shift, const csim_real *v,
                             const csim_real *lambda0, csimi_nodal *nodal) {
     csim_contact *contact = (csim_contact *)nodal->problem.contacts + m;
@@ -21105,152 +21070,36 @@ static int csimi_nodal_side(const csim_problem *problem, const csimi_nodal_plan 
     csim_real impulse[3] = {0, 0, 0}, *start;
     int i, node;
     if (!side.count) return -1;
-    if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) return problem->terms[side.first].block;
-    if (!(contact->mass[k] > 0)) contact->mass[k] = csimi_nodal_mass(problem, side);
+    if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, claimed)) return problem->terms[side.first].block;
+    if (!(contact->mass[k] > 0)) contact->mass[k] = (csim_real)(1 / csimi_nodal_mobility(problem, side, 0));
     node = nodal->virtual_count++;
     nodal->side[node] = side;
+    nodal->begin[node] = node ? nodal->begin[node - 1] + nodal->side[node - 1].count : 0;
     if (!(kappa > 0)) kappa = gain * csimi_nodal_contact_mass(problem, problem->contacts + m);
     if (share) kappa *= share[m];
     nodal->kappa[node] = kappa;
     for (i = 0; shift && i < 3; ++i) contact->phi[i] -= l[i] / kappa;
-    start = nodal->start + 3 * (size_t)(plan->n + node);
+    start = nodal->start + 3 * (size_t)(problem->A.n + node);
     csimi_nodal_velocity(problem, side, v, start);
     csimi_addmulT3(contact->R, l, impulse);
     for (i = 0; i < 3; ++i) start[i] += (k ? -impulse[i] : impulse[i]) / kappa;
-    return plan->n + node;
+    return problem->A.n + node;
 }
 
-/* The terms of a nodal contact: the identity on each node. */
-static csim_side csimi_nodal_term(csimi_nodal *nodal, int slot, int node) {
-    csim_term *term = (csim_term *)nodal->problem.terms + slot;
-    csim_side side;
-    side.first = slot;
-    side.count = node >= 0;
-    CSIMI_MEMSET(term, 0, sizeof *term);
-    term->block = node < 0 ? 0 : node;
-    term->J[0] = term->J[4] = term->J[8] = 1;
-    return side;
-}
-
-/* ---- the pattern: a given row, and in their places the blocks and virtual nodes that reach it through virtual nodes.
-   Virtual nodes have the largest numbers and are met in ascending order, so each of them goes to the end. */
-
-/* Adds a column to the row under way, once. */
-static void csimi_nodal_add(csimi_nodal_plan *plan, csim_block_matrix *A, int i, int j) {
-    int k = A->row[i + 1];
-    if (plan->mark[j] == i) return;
-    plan->mark[j] = i;
-    A->row[i + 1] += 1;
-    for (; k > A->row[i] && A->col[k - 1] > j; --k) A->col[k] = A->col[k - 1];
-    A->col[k] = j;
-}
-
-static void csimi_nodal_given_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                                  csim_block_matrix *A, int i) {
-    const csim_block_matrix *given = &problem->A;
-    const int count = given->row[i + 1] - given->row[i], *col = given->col + given->row[i];
-    int k, t;
-    CSIMI_MEMCPY(A->col + A->row[i], col, (size_t)count * sizeof(int));
-    A->row[i + 1] = A->row[i] + count;
-    A->diag[i] = A->row[i] + given->diag[i] - given->row[i];
-    if (plan->first[i] == plan->first[i + 1]) return;
-    for (k = 0; k < count; ++k) plan->mark[col[k]] = i;
-    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) {
-        const csim_side side = nodal->side[plan->incident[k]];
-        for (t = side.first; t < side.first + side.count; ++t)
-            csimi_nodal_add(plan, A, i, problem->terms[t].block);
-    }
-    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) csimi_nodal_add(plan, A, i, plan->n + plan->incident[k]);
-    A->diag[i] = csimi_pattern_find(A, i, i);
-}
-
-static void csimi_nodal_virtual_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                                    csim_block_matrix *A, int i) {
-    const csim_side side = nodal->side[i - plan->n];
-    int t;
-    A->row[i + 1] = A->row[i];
-    for (t = side.first; t < side.first + side.count; ++t) csimi_nodal_add(plan, A, i, problem->terms[t].block);
-    csimi_nodal_add(plan, A, i, i);
-    A->diag[i] = A->row[i + 1] - 1;
-}
-
-/* Which virtual nodes hang on each block. */
-static void csimi_nodal_incidence(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan) {
-    int i, k;
-    CSIMI_MEMSET(plan->first, 0, ((size_t)plan->n + 1) * sizeof(int));
-    for (i = 0; i < plan->virtual_count; ++i)
-        for (k = 0; k < nodal->side[i].count; ++k) plan->first[problem->terms[nodal->side[i].first + k].block + 1] += 1;
-    for (i = 0; i < plan->n; ++i) plan->first[i + 1] += plan->first[i];
-    CSIMI_MEMCPY(plan->cursor, plan->first, (size_t)plan->n * sizeof(int));
-    for (i = 0; i < plan->virtual_count; ++i)
-        for (k = 0; k < nodal->side[i].count; ++k)
-            plan->incident[plan->cursor[problem->terms[nodal->side[i].first + k].block]++] = i;
-}
-
-static void csimi_nodal_pattern(const csim_problem *problem, csimi_nodal *nodal, csimi_nodal_plan *plan) {
-    csim_block_matrix *A = &nodal->problem.A;
-    int i;
-    A->n = plan->n + plan->virtual_count;
-    csimi_nodal_incidence(problem, nodal, plan);
-    for (i = 0; i < A->n; ++i) plan->mark[i] = -1;
-    A->row[0] = 0;
-    for (i = 0; i < plan->n; ++i) csimi_nodal_given_row(problem, nodal, plan, A, i);
-    for (; i < A->n; ++i) csimi_nodal_virtual_row(problem, nodal, plan, A, i);
-    CONDSIM_ASSERT(A->row[A->n] <= plan->capacity);
-}
-
-/* ---- the values */
-
-/* The rows of the given matrix, zero where virtual nodes add blocks. */
-static void csimi_nodal_copy(const csim_block_matrix *given, csim_block_matrix *A) {
-    int i, j, k;
-    for (i = 0; i < given->n; ++i) {
-        k = given->row[i];
-        if (A->row[i + 1] - A->row[i] == given->row[i + 1] - k) { /* no virtual node hangs on this row */
-            CSIMI_MEMCPY(A->val + 9 * (size_t)A->row[i], given->val + 9 * (size_t)k,
-                         9 * sizeof(csim_real) * (size_t)(given->row[i + 1] - k));
-            continue;
+/* What hangs on each block: sorted by blocks, in the order of the virtual nodes. */
+static void csimi_nodal_hang(csimi_nodal *nodal) {
+    const int n = nodal->problem.A.n;
+    int *first = nodal->first, i, k;
+    CSIMI_MEMSET(first, 0, ((size_t)n + 1) * sizeof(int));
+    for (i = 0; i < nodal->virtual_count; ++i)
+        for (k = 0; k < nodal->side[i].count; ++k) ++first[nodal->problem.terms[nodal->side[i].first + k].block];
+    for (i = 1; i <= n; ++i) first[i] += first[i - 1]; /* ends, which become starts from behind */
+    for (i = nodal->virtual_count - 1; i >= 0; --i)
+        for (k = nodal->side[i].count - 1; k >= 0; --k) {
+            csimi_hung *to = nodal->hung + --first[nodal->problem.terms[nodal->side[i].first + k].block];
+            to->node = i;
+            to->at = nodal->begin[i] + k;
         }
-        for (j = A->row[i]; j < A->row[i + 1]; ++j) {
-            if (k < given->row[i + 1] && given->col[k] == A->col[j])
-                CSIMI_MEMCPY(A->val + 9 * (size_t)j, given->val + 9 * (size_t)k++, 9 * sizeof(csim_real));
-            else
-                CSIMI_MEMSET(A->val + 9 * (size_t)j, 0, 9 * sizeof(csim_real));
-        }
-    }
-    j = A->row[given->n];
-    CSIMI_MEMSET(A->val + 9 * (size_t)j, 0, 9 * sizeof(csim_real) * (size_t)(A->row[A->n] - j));
-}
-
-static csim_real *csimi_nodal_block(const csim_block_matrix *A, int i, int j) {
-    const int k = csimi_pattern_find(A, i, j);
-    CONDSIM_ASSERT(k >= 0);
-    return A->val + 9 * (size_t)k;
-}
-
-/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A. */
-static void csimi_nodal_couple(const csim_problem *problem, const csimi_nodal *nodal, int n, int node) {
-    const csim_block_matrix *A = &nodal->problem.A;
-    const csim_side side = nodal->side[node];
-    const csim_real kappa = nodal->kappa[node];
-    csim_real product[9], *to, *back;
-    int s, t, i;
-    for (s = side.first; s < side.first + side.count; ++s) {
-        const csim_term *a = problem->terms + s;
-        for (t = side.first; t < side.first + side.count; ++t) {
-            csimi_matTmul(a->J, problem->terms[t].J, product);
-            to = csimi_nodal_block(A, a->block, problem->terms[t].block);
-            for (i = 0; i < 9; ++i) to[i] += kappa * product[i];
-        }
-        to = csimi_nodal_block(A, a->block, n + node);
-        back = csimi_nodal_block(A, n + node, a->block);
-        for (i = 0; i < 9; ++i) {
-            to[3 * (i % 3) + i / 3] -= kappa * a->J[i];
-            back[i] -= kappa * a->J[i];
-        }
-    }
-    to = A->val + 9 * (size_t)A->diag[n + node];
-    for (i = 0; i < 3; ++i) to[4 * i] += kappa;
 }
 
 /* Without virtual nodes the given problem is nodal already; only the nodes are named. */
@@ -21263,64 +21112,104 @@ static void csimi_nodal_plain(const csim_problem *problem, csimi_nodal *nodal) {
     }
 }
 
-static void csimi_nodal_contacts(const csim_problem *problem, const csimi_nodal_plan *plan, csim_real gain,
-                                 csim_real kappa, const csim_real *share, bool shift, const csim_real *v,
-                                 const csim_real *lambda0, csimi_nodal *nodal) {
-    csim_contact *contacts = (csim_contact *)nodal->problem.contacts;
-    int m;
-    CSIMI_MEMCPY(contacts, problem->contacts, (size_t)problem->contact_count * sizeof *contacts);
-    for (m = 0; m < problem->contact_count; ++m) {
-        nodal->node_a[m] = csimi_nodal_side(problem, plan, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
-        nodal->node_b[m] = csimi_nodal_side(problem, plan, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
-        contacts[m].a = csimi_nodal_term(nodal, 2 * m, nodal->node_a[m]);
-        contacts[m].b = csimi_nodal_term(nodal, 2 * m + 1, nodal->node_b[m]);
-    }
-    nodal->problem.term_count = 2 * problem->contact_count;
-}
-
-/* Everything that needs the plan's integers, which the caller then gives back. */
-static void csimi_nodal_build(const csim_problem *problem, csimi_nodal_plan *plan, csim_real gain, csim_real kappa,
-                              const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
-                              csimi_nodal *nodal) {
-    int i;
-    nodal->virtual_count = 0;
-    csimi_nodal_contacts(problem, plan, gain, kappa, share, shift, v, lambda0, nodal);
-    csimi_nodal_pattern(problem, nodal, plan);
-    csimi_nodal_copy(&problem->A, &nodal->problem.A);
-    for (i = 0; i < nodal->virtual_count; ++i) csimi_nodal_couple(problem, nodal, plan->n, i);
-    CSIMI_MEMCPY((csim_real *)nodal->problem.b, problem->b, 3 * (size_t)plan->n * sizeof(csim_real));
-    CSIMI_MEMSET((csim_real *)nodal->problem.b + 3 * (size_t)plan->n, 0,
-                 3 * (size_t)plan->virtual_count * sizeof(csim_real));
-}
-
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal) {
-    csimi_nodal_plan plan;
+    const int n = problem->A.n;
     size_t mark = arena->used;
-    CSIMI_MEMSET(&plan, 0, sizeof plan);
+    int *claimed = CSIMI_PUSH(arena, int, n), sides, terms, i, m;
+    csim_real *b;
     CSIMI_MEMSET(nodal, 0, sizeof *nodal);
     nodal->problem = *problem;
-    plan.claimed = CSIMI_PUSH(arena, int, problem->A.n);
     if (arena->overflow) return CSIM_CAPACITY;
-    csimi_nodal_count(problem, &plan);
+    csimi_nodal_count(problem, claimed, &sides, &terms);
     csimi_pop(arena, mark); /* the layout comes first; claimed is made again above it */
-    csimi_nodal_layout(arena, &plan, nodal);
+    csimi_nodal_layout(arena, n, problem->contact_count, sides, terms, nodal);
     mark = arena->used;
-    csimi_nodal_layout_scratch(arena, &plan);
-    plan.claimed = CSIMI_PUSH(arena, int, problem->A.n);
+    claimed = CSIMI_PUSH(arena, int, n);
     if (arena->overflow) return CSIM_CAPACITY;
-    CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)plan.n * sizeof(csim_real));
-    if (plan.virtual_count) {
-        int i;
-        for (i = 0; i < plan.n; ++i) plan.claimed[i] = -1;
-        csimi_nodal_build(problem, &plan, gain, kappa, share, shift, v, lambda0, nodal);
-    } else {
+    nodal->count = n + sides;
+    CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)n * sizeof *v);
+    if (!sides) {
         csimi_nodal_plain(problem, nodal);
+        return csimi_pop(arena, mark), CSIM_OK;
     }
+    b = (csim_real *)nodal->problem.b;
+    CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
+    CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
+    CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
+                 (size_t)problem->contact_count * sizeof *problem->contacts);
+    for (i = 0; i < n; ++i) claimed[i] = -1;
+    for (m = 0; m < problem->contact_count; ++m) {
+        nodal->node_a[m] = csimi_nodal_side(problem, claimed, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
+        nodal->node_b[m] = csimi_nodal_side(problem, claimed, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
+    }
+    csimi_nodal_hang(nodal);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
+
+/* ---- products. Each coupling pulls its virtual node and the blocks that it hangs on; what pulls a block is added up
+   in one order, whoever computes it. */
+
+static void csimi_nodal_pull(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end) {
+    const csim_problem *p = &nodal->problem;
+    int i, k;
+    for (i = begin; i < end; ++i) {
+        const csim_term *term = p->terms + nodal->side[i].first;
+        const csim_real kappa = nodal->kappa[i], *own = x + 3 * (size_t)(p->A.n + i);
+        csim_real *to = y + 3 * (size_t)(p->A.n + i), *pull = nodal->pull + 3 * (size_t)nodal->begin[i];
+        csim_real r0 = 0, r1 = 0, r2 = 0;
+        for (k = 0; k < nodal->side[i].count; ++k) {
+            const csim_real *J = term[k].J, *from = x + 3 * (size_t)term[k].block;
+            r0 += J[0] * from[0] + J[1] * from[1] + J[2] * from[2];
+            r1 += J[3] * from[0] + J[4] * from[1] + J[5] * from[2];
+            r2 += J[6] * from[0] + J[7] * from[1] + J[8] * from[2];
+        }
+        r0 = kappa * (r0 - own[0]), r1 = kappa * (r1 - own[1]), r2 = kappa * (r2 - own[2]);
+        to[0] = -r0, to[1] = -r1, to[2] = -r2;
+        for (k = 0; k < nodal->side[i].count; ++k, pull += 3) {
+            const csim_real *J = term[k].J;
+            pull[0] = J[0] * r0 + J[3] * r1 + J[6] * r2;
+            pull[1] = J[1] * r0 + J[4] * r1 + J[7] * r2;
+            pull[2] = J[2] * r0 + J[5] * r1 + J[8] * r2;
+        }
+    }
+}
+
+CSIMI_FN void csimi_nodal_rows(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end) {
+    int i, k;
+    end = csimi_imin(end, nodal->problem.A.n);
+    csimi_product_rows(&nodal->problem.A, x, y, begin, end);
+    for (i = begin; nodal->virtual_count && i < end; ++i)
+        for (k = nodal->first[i]; k < nodal->first[i + 1]; ++k) {
+            const csim_real *pull = nodal->pull + 3 * (size_t)nodal->hung[k].at;
+            y[3 * i] += pull[0], y[3 * i + 1] += pull[1], y[3 * i + 2] += pull[2];
+        }
+}
+
+typedef struct csimi_nodal_job {
+    const csimi_nodal *nodal;
+    const csim_real *x;
+    csim_real *y;
+    void (*run)(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end);
+} csimi_nodal_job;
+
+static void csimi_nodal_range(void *context, int begin, int end) {
+    const csimi_nodal_job *job = (const csimi_nodal_job *)context;
+    job->run(job->nodal, job->x, job->y, begin, end);
+}
+
+CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, csim_real *y, bool rows,
+                                  const csim_tasks *tasks) {
+    csimi_nodal_job job;
+    job.nodal = nodal, job.x = x, job.y = y, job.run = csimi_nodal_pull;
+    if (nodal->virtual_count) csimi_parallel(tasks, nodal->virtual_count, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
+    job.run = csimi_nodal_rows;
+    if (rows) csimi_parallel(tasks, nodal->problem.A.n, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
+}
+
+#undef CSIMI_NODAL_GRAIN
 #endif
 
 /* ==== begin contact/certificate.c =============================================================================== */
@@ -21401,7 +21290,7 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
         csimi_wide y[3] = {0, 0, 0};
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
             const csimi_wide d = 1 / (csimi_wide)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
@@ -21442,8 +21331,7 @@ static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
             2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
-/* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
-static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
@@ -21520,7 +21408,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
-        csimi_cert_mobility(p, &contact->a, contact->mass[0]) + csimi_cert_mobility(p, &contact->b, contact->mass[1]);
+        csimi_side_mobility(p, &contact->a, contact->mass[0]) + csimi_side_mobility(p, &contact->b, contact->mass[1]);
     c->rho = mobility > 0 ? 1 / mobility : 1;
     c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (csimi_wide)CSIMI_TINY);
 }
@@ -22837,41 +22725,103 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 #if !defined(CONDSIM_NO_COND)
 /* solve/weights: the diagonal W of COND, a scalar on the three unknowns of every contact node, and its spectrum. */
 
-/* Mean of the diagonal entries of a contact node, the entries themselves elsewhere. */
-static void csimi_weights_diagonal(const csim_block_matrix *A, const unsigned char *pinned, csim_real *d) {
-    int i, k;
-    for (i = 0; i < A->n; ++i) {
-        const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-        for (k = 0; k < 3; ++k) d[3 * i + k] = pinned[i] ? csimi_block_trace(A, i) / 3 : D[4 * k];
+/* Diagonal entries of the nodal matrix; on a contact node their mean. */
+static void csimi_weights_diagonal(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *d) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    int i, k, r;
+    for (i = 0; i < A->n; ++i)
+        for (r = 0; r < 3; ++r) d[3 * i + r] = A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r];
+    for (i = 0; i < nodal->virtual_count; ++i) {
+        const csim_term *term = nodal->problem.terms + nodal->side[i].first;
+        const csim_real kappa = nodal->kappa[i];
+        for (k = 0; k < nodal->side[i].count; ++k)
+            for (r = 0; r < 3; ++r) {
+                const csim_real *J = term[k].J + r;
+                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]);
+            }
+        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa;
     }
+    for (i = 0; i < nodal->count; ++i)
+        if (pinned[i]) d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = (d[3 * i] + d[3 * i + 1] + d[3 * i + 2]) / 3;
 }
 
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w) {
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w) {
     int i;
-    csimi_weights_diagonal(A, pinned, w);
-    for (i = 0; i < 3 * A->n; ++i) w[i] = 1 / w[i];
+    csimi_weights_diagonal(nodal, pinned, w);
+    for (i = 0; i < 3 * nodal->count; ++i) w[i] = 1 / w[i];
+}
+
+/* Adds kappa g'[J_v -I] of virtual node i to a row of the nodal matrix. */
+static void csimi_weights_couple(const csimi_nodal *nodal, int i, const csim_real *g, csim_real *row) {
+    const csim_term *term = nodal->problem.terms + nodal->side[i].first, *end = term + nodal->side[i].count;
+    csim_real *own = row + 3 * (size_t)(nodal->problem.A.n + i), kappa = nodal->kappa[i];
+    int k;
+    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k];
+    for (; term < end; ++term)
+        for (k = 0; k < 3; ++k)
+            row[3 * (size_t)term->block + (size_t)k] +=
+                kappa * (g[0] * term->J[k] + g[1] * term->J[3 + k] + g[2] * term->J[6 + k]);
+}
+
+/* Sum of squares over d of the entries of one block of a row, which is left zero. */
+static double csimi_weights_take(csim_real *row, const csim_real *d, int block) {
+    double sum = 0;
+    int k;
+    for (k = 3 * block; k < 3 * block + 3; ++k) {
+        sum += (double)(row[k] * row[k]) / (double)d[k];
+        row[k] = 0;
+    }
+    return sum;
+}
+
+static double csimi_weights_take_virtual(const csimi_nodal *nodal, int i, csim_real *row, const csim_real *d) {
+    const csim_side side = nodal->side[i];
+    double sum = csimi_weights_take(row, d, nodal->problem.A.n + i);
+    int k;
+    for (k = side.first; k < side.first + side.count; ++k)
+        sum += csimi_weights_take(row, d, nodal->problem.terms[k].block);
+    return sum;
+}
+
+/* Sum of squares over d of row r of block or virtual node i; row [3 count] is zero and stays so. */
+static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const csim_real *d, csim_real *row) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    csim_real g[3] = {0, 0, 0};
+    double sum = 0;
+    int j, k;
+    if (i >= A->n) {
+        g[r] = -1;
+        csimi_weights_couple(nodal, i - A->n, g, row);
+        return csimi_weights_take_virtual(nodal, i - A->n, row, d);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+        for (k = 0; k < 3; ++k) row[3 * A->col[j] + k] = A->val[9 * (size_t)j + (size_t)(3 * r + k)];
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j) {
+        const csimi_hung *h = nodal->hung + j;
+        const csim_real *J = nodal->problem.terms[nodal->side[h->node].first + h->at - nodal->begin[h->node]].J;
+        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r];
+        csimi_weights_couple(nodal, h->node, g, row);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j) sum += csimi_weights_take(row, d, A->col[j]);
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j)
+        sum += csimi_weights_take_virtual(nodal, nodal->hung[j].node, row, d);
+    return sum;
 }
 
 /* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (COND paper IV-C1, whose norm lacks the factors
-   2 and w^2 and whose minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *d) {
-    int i, j, k, r;
-    csimi_weights_diagonal(A, pinned, d);
-    for (i = 0; i < A->n; ++i) {
-        double norm[3] = {0, 0, 0}, trace[3];
+   2 and w^2 and whose minimiser is right). Scaling first makes it free of units, and the diagonal of S one, or three in
+   the mean. */
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch) {
+    csim_real *d = scratch, *row = scratch + 3 * (size_t)nodal->count;
+    int i, r;
+    csimi_weights_diagonal(nodal, pinned, d);
+    CSIMI_MEMSET(row, 0, 3 * (size_t)nodal->count * sizeof *row);
+    for (i = 0; i < nodal->count; ++i) {
+        double norm[3];
+        for (r = 0; r < 3; ++r) norm[r] = csimi_weights_square(nodal, i, r, d, row) / (double)d[3 * i + r];
         for (r = 0; r < 3; ++r)
-            trace[r] = (double)A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r] / (double)d[3 * i + r];
-        for (j = A->row[i]; j < A->row[i + 1]; ++j) {
-            const csim_real *B = A->val + 9 * (size_t)j, *e = d + 3 * (size_t)A->col[j];
-            for (r = 0; r < 3; ++r)
-                for (k = 0; k < 3; ++k) norm[r] += (double)(B[3 * r + k] * B[3 * r + k]) / (double)e[k];
-        }
-        for (r = 0; r < 3; ++r) norm[r] /= (double)d[3 * i + r];
-        for (r = 0; r < 3; ++r)
-            w[3 * i + r] =
-                pinned[i] ? (csim_real)((trace[0] + trace[1] + trace[2]) / (norm[0] + norm[1] + norm[2])) / d[3 * i + r]
-                          : (csim_real)(trace[r] / norm[r]) / d[3 * i + r];
+            w[3 * i + r] = (csim_real)(pinned[i] ? 3 / (norm[0] + norm[1] + norm[2]) : 1 / norm[r]) / d[3 * i + r];
     }
 }
 
@@ -22909,10 +22859,10 @@ static void csimi_lanczos_start(int count, const csim_real *w, csim_real *q) {
     }
 }
 
-/* Lanczos for W A in the inner product of W^-1: three vectors of work, one product a step. */
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+/* Lanczos for W A, A the nodal matrix, in the inner product of W^-1: three vectors of work, one product a step. */
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks) {
-    const int count = 3 * A->n, first = known > 0 ? 4 : CSIMI_LANCZOS;
+    const int count = 3 * nodal->count, first = known > 0 ? 4 : CSIMI_LANCZOS;
     csim_real *q = work, *last = work + count, *z = work + 2 * (size_t)count, *turn;
     double a[CSIMI_LANCZOS], b[CSIMI_LANCZOS], norm, top = 0;
     int i, k;
@@ -22922,7 +22872,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_re
     for (i = 0; i < count; ++i) q[i] *= (csim_real)norm;
     CSIMI_MEMSET(last, 0, (size_t)count * sizeof *last);
     for (k = 0; k < CSIMI_LANCZOS; ++k) {
-        csimi_product(A, q, z, tasks);
+        csimi_nodal_product(nodal, q, z, true, tasks);
         *products += 1;
         a[k] = csimi_sum_dot(count, q, z);
         for (i = 0; i < count; ++i)
@@ -23181,10 +23131,10 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
-    for (j = A->row[i]; j < A->row[i + 1]; j = next) {
+    for (j = A->row[i]; j < csimi_row_end(A, i); j = next) {
         const int b = aggregate[A->col[j]];
         const bool turns = csimi_coarse_turns(c, A->col[j]);
-        for (next = j + 1; !turns && next < A->row[i + 1] && aggregate[A->col[next]] == b; ++next)
+        for (next = j + 1; !turns && next < csimi_row_end(A, i) && aggregate[A->col[next]] == b; ++next)
             if (csimi_coarse_turns(c, A->col[next])) break;
         if (b < 0 || c->group[b] > group) continue; /* H is symmetric */
         if (turns) {
@@ -23712,7 +23662,8 @@ static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem
 /* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
 static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
     int i, m, side, k;
-    for (i = 0; i < problem->A.n; ++i) c->settled[i] = c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1;
+    for (i = 0; i < problem->A.n; ++i)
+        c->settled[i] = c->at[i] < 0 && csimi_row_end(&problem->A, i) - problem->A.row[i] == 1;
     for (m = 0; m < problem->contact_count; ++m) {
         if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
         for (side = 0; side < 2; ++side) {
@@ -23751,7 +23702,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
         double *D = csimi_chains_place(c, i, i);
         c->face[i] = -1;
         for (r = 0; r < 3 && block < 0; ++r) D[7 * r] = 1; /* nothing there: stands still */
-        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < A->row[block + 1]; ++k) {
+        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < csimi_row_end(A, block); ++k) {
             const int other = c->at[A->col[k]];
             double *to = other < 0 ? NULL : csimi_chains_place(c, i, other);
             for (r = 0; to && r < 9; ++r) to[6 * (r / 3) + r % 3] = (double)A->val[9 * (size_t)k + (size_t)r];
@@ -24083,6 +24034,12 @@ CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) {
 
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->map.given->A.n; }
 
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m) {
+    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
+    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
+           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
+}
+
 /* Compliance of a side against coarse motion: that of the coupling, or half of w. */
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
     return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
@@ -24169,7 +24126,7 @@ static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     const csim_real alpha = (csim_real)c->map.alpha;
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
-    csimi_product_rows(&c->map.nodal.problem.A, v, f, first, last);
+    csimi_nodal_rows(&c->map.nodal, v, f, first, last);
     for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
@@ -24246,6 +24203,7 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
+    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks);
     csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
     csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
     c->map.products += 1;
@@ -24263,7 +24221,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     const csim_problem *problem = &c->map.nodal.problem;
     bool finite = csimi_all_finite(problem->b, c->map.count) && csimi_all_finite(c->map.v, c->map.count);
     int m;
-    CSIMI_MEMSET(c->map.pinned, 0, (size_t)problem->A.n);
+    CSIMI_MEMSET(c->map.pinned, 0, (size_t)c->map.nodal.count);
     for (m = 0; m < c->map.contacts; ++m) {
         const csim_contact *from = problem->contacts + m;
         csimi_cond_contact *to = c->map.contact + m;
@@ -24284,7 +24242,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
    whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csim_block_matrix *A = &c->map.nodal.problem.A;
+    const csimi_nodal *A = &c->map.nodal;
     csim_real sigma, scale;
     int i, m;
     if (weight == CSIM_WEIGHT_AUTO)
@@ -24336,12 +24294,19 @@ CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
 }
 
 /* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones until the
-   solve ends (csimi_cond_judge). */
+   solve ends (csimi_cond_judge): a contact gives by its impulse over kappa. */
 CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                  csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
-    (void)csim_problem_certify(c->centre.shift ? c->map.given : &c->map.nodal.problem, v, lambda, c->map.scratch,
+    const bool gives = !c->centre.shift && c->map.nodal.virtual_count > 0;
+    csim_contact *contacts = (csim_contact *)c->map.nodal.problem.contacts;
+    int m, i;
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
+    (void)csim_problem_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch,
                                c->map.scratch_bytes, k);
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
     return csim_certificate_worst(k) <= (double)tolerance;
 }
@@ -24370,13 +24335,6 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
 /* solve/centre: COND centres virtual nodes until they slip no more, and couples distant contacts that closed. */
 
 #define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
-
-/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
-static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
-    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
-    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
-           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
-}
 
 /* Whether a contact closed that was taken for distant. */
 CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
@@ -24684,8 +24642,7 @@ static void csimi_cond_chains(csimi_cond *c) {
         k->gamma[m] = csimi_cond_trial(c, m, trial);
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->map.law[m], c->map.nodal.problem.contacts + m, k->gamma[m], l);
-        k->give[m] = (csimi_cond_is_virtual(c, contact->a) ? 1 / csimi_cond_kappa(c, contact->a) : 0) +
-                     (csimi_cond_is_virtual(c, contact->b) ? 1 / csimi_cond_kappa(c, contact->b) : 0);
+        k->give[m] = csimi_cond_hang(c, m);
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
     (void)csimi_chains_correct(k, c->map.given, c->map.nodal.problem.contacts, c->map.law, c->map.trial,
@@ -24700,7 +24657,9 @@ CSIMI_FN void csimi_cond_correct(csimi_cond *c) {
 
 /* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
 CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
-    const double m = 6 * c->coarse.space.groups, product = 9.0 * c->map.nodal.problem.A.row[c->map.nodal.problem.A.n];
+    const csimi_nodal *nodal = &c->map.nodal;
+    const double blocks = nodal->problem.A.row[nodal->problem.A.n] + 4.0 * nodal->virtual_count;
+    const double m = 6 * c->coarse.space.groups, product = 9 * blocks;
     const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->coarse.rigid ? 3 : 1;
     const int most = CSIMI_COND_NEWTON;
     return steps > (double)most ? most : (int)(steps > least ? steps : least);
@@ -24948,7 +24907,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
+    c->map.scratch_bytes = csim_certificate_bytes(blocks, contacts);
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
@@ -24968,6 +24927,15 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
                         c->ring.acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
+/* Of n blocks in pairs, below. */
+static void csimi_cond_pair_layout(csim_structure *s, csimi_arena *arena, int n) {
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->aggregate = CSIMI_PUSH(arena, int, n);
+    s->offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->radius = CSIMI_PUSH(arena, csim_real, (n + 1) / 2);
+    s->rotation = CSIMI_PUSH(arena, unsigned char, n);
+}
+
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
@@ -24975,10 +24943,10 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
-        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
-        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
+        csim_structure pairs;
+        csimi_cond_pair_layout(&pairs, &arena, size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
+    csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
@@ -24996,18 +24964,16 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const csim_block_matrix *A = &problem->A;
     const int n = A->n;
-    int *aggregate = CSIMI_PUSH(arena, int, n), i;
-    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
-    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
-    CSIMI_MEMSET(s, 0, sizeof *s);
+    int i;
+    csimi_cond_pair_layout(s, arena, n);
     s->aggregate_count = pairs;
-    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
     if (arena->overflow) return;
-    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
+    CSIMI_MEMSET((csim_real *)s->offset, 0, 3 * (size_t)n * sizeof *s->offset);
     for (i = 0; i < n; ++i) {
-        aggregate[i] = i / 2;
-        rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
+        ((int *)s->aggregate)[i] = i / 2;
+        ((unsigned char *)s->rotation)[i] = (unsigned char)(i % 2);
+        ((csim_real *)s->radius)[i / 2] =
+            i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 
@@ -25117,7 +25083,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
                        solution->lambda, arena, &c->map.nodal) == CSIM_OK)
-        csimi_cond_layout(c, arena, c->map.nodal.problem.A.n, problem->contact_count, problem->A.n,
+        csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
                           params->shift && c->map.nodal.virtual_count > 0);
@@ -25847,11 +25813,11 @@ static int csimi_body_end(const csim_problem *problem, int i, int *body) {
     if (s && s->body_count > 0 && s->body_first) {
         end = s->body_first[++*body];
         for (k = i; k < end; ++k)
-            if (A->col[A->row[k]] < i || A->col[A->row[k + 1] - 1] >= end) return -1;
+            if (A->col[A->row[k]] < i || A->col[csimi_row_end(A, k) - 1] >= end) return -1;
         return end - i <= CSIMI_BODY_LARGEST ? end : -1;
     }
     for (k = i; k <= end; ++k) {
-        const int last = A->col[A->row[k + 1] - 1];
+        const int last = A->col[csimi_row_end(A, k) - 1];
         end = csimi_imax(end, last);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
@@ -26035,7 +26001,7 @@ CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual) {
     int i, k;
     for (i = 0; i < A->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
@@ -26100,9 +26066,9 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     }
     *first = block;
     for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
-        if (A->col[A->row[i + 1] - 1] >= *first) *first = i;
+        if (A->col[csimi_row_end(A, i) - 1] >= *first) *first = i;
     for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
-        *end = csimi_imax(*end, A->col[A->row[i + 1] - 1]);
+        *end = csimi_imax(*end, A->col[csimi_row_end(A, i) - 1]);
     ++*end;
 }
 
@@ -26513,7 +26479,7 @@ static int csimi_lumped_body(const csim_block_matrix *A, int i) {
     int k, end = i;
     for (k = i; k <= end; ++k) {
         if (A->col[A->row[k]] < i) return -1;
-        end = csimi_imax(end, A->col[A->row[k + 1] - 1]);
+        end = csimi_imax(end, A->col[csimi_row_end(A, k) - 1]);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
     return end + 1;
@@ -26523,7 +26489,7 @@ static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int 
     csim_real *to = l->val + 9 * (ptrdiff_t)at;
     double sum = 0;
     int k, c;
-    for (k = A->row[i]; k < A->row[i + 1]; ++k) {
+    for (k = A->row[i]; k < csimi_row_end(A, i); ++k) {
         const csim_real *a = A->val + 9 * (ptrdiff_t)k;
         double square = 0;
         for (c = 0; c < 9; ++c) square += (double)a[c] * (double)a[c];
@@ -26548,7 +26514,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
         for (; i < end; ++i) {
             l->alone[i] = 0;
             l->row[i] = at;
-            for (k = A->row[i]; k < A->row[i + 1]; ++k, ++at) {
+            for (k = A->row[i]; k < csimi_row_end(A, i); ++k, ++at) {
                 if (A->col[k] == i) l->diag[i] = at;
                 l->col[at] = A->col[k];
                 CSIMI_MEMCPY(l->val + 9 * (ptrdiff_t)at, A->val + 9 * (ptrdiff_t)k, 9 * sizeof *l->val);
@@ -26559,6 +26525,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
     l->problem = *p;
     l->problem.structure = NULL;
     l->problem.A.row = l->row;
+    l->problem.A.end = NULL;
     l->problem.A.col = l->col;
     l->problem.A.diag = l->diag;
     l->problem.A.val = l->val;
@@ -26578,7 +26545,7 @@ static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i
     for (; head < tail; ++head) {
         const int from = l->queue[head];
         *touched |= l->touched[from] != 0;
-        for (k = A->row[from]; k < A->row[from + 1]; ++k) {
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k) {
             if (l->alone[A->col[k]] == mark) continue;
             l->alone[A->col[k]] = mark;
             l->queue[tail++] = A->col[k];
@@ -26597,7 +26564,7 @@ static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count
         const int from = l->queue[j];
         if (turns && turns[from]) continue;
         for (c = 0; c < 3; ++c) sum[c] += l->r[3 * (ptrdiff_t)from + c];
-        for (k = A->row[from]; k < A->row[from + 1]; ++k)
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k)
             for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
     }
     if (!csimi_pivot(M, C)) return;
@@ -28159,7 +28126,7 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
 static void csimi_delassus_rows_sum(const csim_block_matrix *A, const csim_real *x, int c, csim_real *u) {
     double y[3] = {0, 0, 0};
     int k;
-    for (k = A->row[c]; k < A->row[c + 1]; ++k)
+    for (k = A->row[c]; k < csimi_row_end(A, c); ++k)
         csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, x + 3 * (ptrdiff_t)A->col[k], y);
     for (k = 0; k < 3; ++k) u[k] = (csim_real)y[k];
 }
@@ -30797,17 +30764,13 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
 CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     csim_problem_size size;
     const csim_structure *s = problem->structure;
-    int m, side;
+    int m;
     CSIMI_MEMSET(&size, 0, sizeof size);
     size.blocks = problem->A.n;
     size.matrix_blocks = problem->A.n > 0 ? problem->A.row[problem->A.n] : 0;
     size.contacts = problem->contact_count;
     for (m = 0; m < problem->contact_count; ++m)
-        for (side = 0; side < 2; ++side) {
-            const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
-            size.side = csimi_imax(size.side, count);
-            size.terms += count <= 4 ? count : (count * count + 3) / 4;
-        }
+        size.terms += problem->contacts[m].a.count + problem->contacts[m].b.count;
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
@@ -31662,10 +31625,17 @@ CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
 static void csimi_xpbd_split(csimi_xpbd *s) {
     const csim_problem *p = s->problem;
     csim_block_matrix *B = &s->inner.A;
-    const int count = p->A.row[p->A.n];
-    int e, i, j, k, r, at = 0;
-    CSIMI_MEMCPY(B->val, p->A.val, 9 * (size_t)count * sizeof *B->val);
-    CSIMI_MEMCPY(B->col, p->A.col, (size_t)count * sizeof *B->col);
+    int e, i, j, k, r, at = 0, end;
+    B->n = p->A.n;
+    B->end = NULL;
+    for (i = 0; i < B->n; ++i) {
+        const size_t count = (size_t)(csimi_row_end(&p->A, i) - p->A.row[i]), from = (size_t)p->A.row[i];
+        B->row[i] = at;
+        CSIMI_MEMCPY(B->val + 9 * (size_t)at, p->A.val + 9 * from, 9 * count * sizeof *B->val);
+        CSIMI_MEMCPY(B->col + at, p->A.col + from, count * sizeof *B->col);
+        at += (int)count;
+    }
+    B->row[B->n] = at;
     for (e = 0; e < s->elements; ++e) {
         const csim_elastic *law = p->structure->elastic + e;
         for (i = 0; i < law->count; ++i)
@@ -31673,20 +31643,20 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
                 csim_real KJ[9], JKJ[9];
                 k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
                 if (k < 0) continue;
+                k += B->row[law->term[i].block] - p->A.row[law->term[i].block];
                 csimi_matmul(law->K, law->term[j].J, KJ);
                 csimi_matTmul(law->term[i].J, KJ, JKJ);
                 for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
                 if (i != j) B->col[k] = -1;
             }
     }
-    for (i = 0, k = 0; i < p->A.n; ++i)
-        for (B->row[i] = at; k < p->A.row[i + 1]; ++k) {
+    for (i = 0, k = 0, at = 0; i < B->n; ++i)
+        for (B->row[i] = at, end = B->row[i + 1]; k < end; ++k) {
             if (B->col[k] < 0) continue;
             if (B->col[k] == i) B->diag[i] = at;
             for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)at + r] = B->val[9 * (ptrdiff_t)k + r];
             B->col[at++] = B->col[k];
         }
-    B->n = p->A.n;
     B->row[B->n] = at;
 }
 
@@ -43584,8 +43554,8 @@ typedef struct csimi_island_work {
     csim_problem problem;
     csim_structure structure;
     csim_solution solution;
-    int *row, *col, *diag;
-    csim_real *val, *b;
+    int *row, *end, *diag; /* of its rows in the world's A */
+    csim_real *b;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -43594,13 +43564,12 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
-                                int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int aggregates, int links, int elastic,
+                                csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
-    p->col = CSIMI_PUSH(arena, int, matrix_blocks);
+    p->end = CSIMI_PUSH(arena, int, n);
     p->diag = CSIMI_PUSH(arena, int, n);
-    p->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)matrix_blocks);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
@@ -43639,13 +43608,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
-    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
-                        csimi_most_elastic(n, solver), &arena);
+    csimi_island_layout(&p, blocks, rows, aggregates, csimi_most_links(n), csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
-    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
@@ -43765,39 +43732,64 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 /* ---- one island */
 
-/* Rows of A with columns of the island; what is fixed or kinematic goes to the right-hand side. */
+static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
+    csim_real block[9];
+    const int col = A->col[j];
+    A->col[j] = A->col[k], A->col[k] = col;
+    CSIMI_MEMCPY(block, A->val + 9 * (size_t)j, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)j, A->val + 9 * (size_t)k, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)k, block, sizeof block);
+}
+
+/* An island is solved on its rows of the world's A. While it is, their columns have the numbers of the island, and what
+   is fixed or kinematic stands behind the row and acts on the right-hand side ... */
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
-    int i, k, r, at = 0;
+    int i, j, k, r, count = 0;
     for (i = 0; i < n; i++) {
-        int g = block[i];
-        csim_real *b = p->b + 3 * i;
+        const int g = block[i];
+        csim_real *b = p->b + 3 * i, y[3];
         csimi_store3(b, csimi_load3(f->b + 3 * g));
-        p->row[i] = at;
-        for (k = A->row[g]; k < A->row[g + 1]; k++) {
-            int j = A->col[k];
-            if (f->skip[j]) {
-                csim_real y[3];
-                csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
-                for (r = 0; r < 3; r++) b[r] -= y[r];
+        p->row[i] = A->row[g];
+        p->end[i] = A->row[g + 1];
+        p->diag[i] = A->diag[g];
+        for (k = p->row[i]; k < p->end[i]; k++) {
+            if (!f->skip[A->col[k]]) continue;
+            csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * A->col[k], y);
+            for (r = 0; r < 3; r++) b[r] -= y[r];
+        }
+        for (k = p->end[i] - 1; k >= p->row[i]; k--) {
+            if (!f->skip[A->col[k]]) {
+                A->col[k] = f->local[A->col[k]];
                 continue;
             }
-            if (j == g) p->diag[i] = at;
-            p->col[at] = f->local[j];
-            CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
-            at++;
+            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1);
+            p->end[i]--;
+            p->diag[i] -= k < p->diag[i];
         }
+        count += p->end[i] - p->row[i];
         csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
-    p->row[n] = at;
+    p->row[n] = count;
+    p->problem.A = *A;
     p->problem.A.n = n;
     p->problem.A.row = p->row;
-    p->problem.A.col = p->col;
+    p->problem.A.end = p->end;
     p->problem.A.diag = p->diag;
-    p->problem.A.val = p->val;
     p->problem.b = p->b;
+}
+
+/* ... and afterwards the rows are as they were. */
+static void csimi_island_matrix_back(const csim_world *w, const csimi_island_work *p, const int *block, int n) {
+    const csim_block_matrix *A = &w->store.A;
+    int i, j, k;
+    for (i = 0; i < n; i++) {
+        for (k = p->row[i]; k < p->end[i]; k++) A->col[k] = block[A->col[k]];
+        for (k = p->end[i]; k < A->row[block[i] + 1]; k++)
+            for (j = k; j > p->row[i] && A->col[j - 1] > A->col[j]; j--) csimi_trade_blocks(A, j - 1, j);
+    }
 }
 
 /* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
@@ -43869,7 +43861,7 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
         else if (!rigid || !joints)
             return false;
         for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
-            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+            reach = csimi_imax(reach, p->problem.A.col[p->end[i] - 1] + 1);
         if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
     }
     p->body_first[count] = n;
@@ -44069,13 +44061,10 @@ static bool csimi_certifies(const csim_world *w) {
 /* Room in the arena for the problem of an island. */
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
-    const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0;
-    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, contacts, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -44084,12 +44073,14 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+#ifndef CONDSIM_NO_CABLE
+    csimi_island_elements(w, f, p, island); /* from the blocks of A, where they are */
+#endif
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
-    csimi_island_elements(w, f, p, island);
 #endif
 }
 
@@ -44163,13 +44154,16 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     } else {
         status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
     }
+    if (status == CSIM_OK && outcome.result != CSIM_RESULT_NOT_FINITE) {
+        csimi_judge_outcome(&outcome, w->def.solver.tolerance);
+        csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    }
+    csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
     if (outcome.result == CSIM_RESULT_NOT_FINITE)
         return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
-    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -47195,8 +47189,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    size_t mark;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
+    mark = arena->used;
     CSIMI_MEMSET(&step, 0, sizeof step);
     step.h = h;
     step.theta = f->theta;
@@ -47214,6 +47210,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     if (ahead) csimi_exchange(w, f);
     if (status != CSIM_OK) return status;
     csimi_commit(w, f, &step);
+    csimi_pop(arena, mark); /* what touches is told */
     csimi_fall_asleep(w, f, arena);
     return CSIM_OK;
 }
@@ -47244,7 +47241,7 @@ static bool csimi_countable(const csimi_counts *n) {
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
+               (INT32_MAX - n->matrix_blocks) / 9 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
@@ -56128,6 +56125,7 @@ CSIMI_WARM
 #undef CSIMI_FAR_AWAY
 #undef CSIMI_UNSURE
 #undef CSIMI_LEAF_TRIANGLES
+#undef CSIMI_NODAL_GRAIN
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL

@@ -238,10 +238,10 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
-    for (j = A->row[i]; j < A->row[i + 1]; j = next) {
+    for (j = A->row[i]; j < csimi_row_end(A, i); j = next) {
         const int b = aggregate[A->col[j]];
         const bool turns = csimi_coarse_turns(c, A->col[j]);
-        for (next = j + 1; !turns && next < A->row[i + 1] && aggregate[A->col[next]] == b; ++next)
+        for (next = j + 1; !turns && next < csimi_row_end(A, i) && aggregate[A->col[next]] == b; ++next)
             if (csimi_coarse_turns(c, A->col[next])) break;
         if (b < 0 || c->group[b] > group) continue; /* H is symmetric */
         if (turns) {

@@ -175,14 +175,15 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
    the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
 
-/* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *scratch /* [3n] */);
+/* ---- weights.c: the diagonal W of COND, for the nodal matrix. pinned[n] marks the blocks that carry a contact: there
+   W is one scalar. */
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w);
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch /* [6 count] */);
 /* Largest eigenvalue of W A by CSIMI_LANCZOS steps (a lower bound, good to a few per cent); with the value known from
    an earlier solve 4 steps decide whether it still serves. work[9n]; adds to *products. */
 enum { CSIMI_LANCZOS = 12 };
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks);
 
 /* ---- coarse.c: the rigid-mode correction p += scale Z H^-1 Z' M f. */

@@ -358,8 +358,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    size_t mark;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
+    mark = arena->used;
     CSIMI_MEMSET(&step, 0, sizeof step);
     step.h = h;
     step.theta = f->theta;
@@ -377,6 +379,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     if (ahead) csimi_exchange(w, f);
     if (status != CSIM_OK) return status;
     csimi_commit(w, f, &step);
+    csimi_pop(arena, mark); /* what touches is told */
     csimi_fall_asleep(w, f, arena);
     return CSIM_OK;
 }
@@ -407,7 +410,7 @@ static bool csimi_countable(const csimi_counts *n) {
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
+               (INT32_MAX - n->matrix_blocks) / 9 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
