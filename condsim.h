@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2f53c52701e3c076
+   Hash of the parts: 39ee3ed2408d3abd
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3680,7 +3680,7 @@ typedef struct csimi_state {
     csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
     unsigned char *tet_material; /* [tet_count] csim_material */
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
-    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
+    unsigned char *tet_slot;     /* [16 tet_count] place of block (a, b) in its row of A; 255: to be searched */
 
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
@@ -9607,14 +9607,24 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
+/* Indices of the blocks of one element in A. */
+static void csimi_tet_slots(const csimi_state *s, const csim_block_matrix *A, int t, int *slot) {
+    const int *node = s->tet + 4 * (size_t)t;
+    const unsigned char *place = s->tet_slot + 16 * (size_t)t;
+    int k;
+    for (k = 0; k < 16; k++)
+        slot[k] = place[k] < 255 ? A->row[node[k / 4]] + place[k] : csimi_pattern_find(A, node[k / 4], node[k % 4]);
+}
+
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]);
     csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
     csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int a, b, c;
+    int a, b, c, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
@@ -9635,11 +9645,12 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
 /* The same for any material: projected tangent instead of squares of strains. */
 static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
     csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
     csimi_tet_view view;
-    int a, b, i, j;
+    int a, b, i, j, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_look(s, t, &view);
     csimi_project_stretches(&view.d);
     pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
@@ -9721,8 +9732,11 @@ CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern) {
     int t, a, b;
     for (t = 0; t < s->tet_count; t++)
         for (a = 0; a < 4; a++)
-            for (b = 0; b < 4; b++)
-                s->tet_slot[16 * t + 4 * a + b] = csimi_pattern_find(pattern, s->tet[4 * t + a], s->tet[4 * t + b]);
+            for (b = 0; b < 4; b++) {
+                const int i = s->tet[4 * t + a];
+                const int place = csimi_pattern_find(pattern, i, s->tet[4 * t + b]) - pattern->row[i];
+                s->tet_slot[16 * t + 4 * a + b] = (unsigned char)csimi_imin(place, 255);
+            }
 }
 
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
@@ -21102,23 +21116,12 @@ static void csimi_nodal_hang(csimi_nodal *nodal) {
         }
 }
 
-/* Without virtual nodes the given problem is nodal already; only the nodes are named. */
-static void csimi_nodal_plain(const csim_problem *problem, csimi_nodal *nodal) {
-    int m;
-    for (m = 0; m < problem->contact_count; ++m) {
-        const csim_contact *c = problem->contacts + m;
-        nodal->node_a[m] = c->a.count ? problem->terms[c->a.first].block : -1;
-        nodal->node_b[m] = c->b.count ? problem->terms[c->b.first].block : -1;
-    }
-}
-
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal) {
     const int n = problem->A.n;
     size_t mark = arena->used;
     int *claimed = CSIMI_PUSH(arena, int, n), sides, terms, i, m;
-    csim_real *b;
     CSIMI_MEMSET(nodal, 0, sizeof *nodal);
     nodal->problem = *problem;
     if (arena->overflow) return CSIM_CAPACITY;
@@ -21130,21 +21133,19 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
     if (arena->overflow) return CSIM_CAPACITY;
     nodal->count = n + sides;
     CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)n * sizeof *v);
-    if (!sides) {
-        csimi_nodal_plain(problem, nodal);
-        return csimi_pop(arena, mark), CSIM_OK;
+    if (sides) { /* else the given problem is nodal already: only the nodes are named */
+        csim_real *b = (csim_real *)nodal->problem.b;
+        CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
+        CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
+        CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
+                     (size_t)problem->contact_count * sizeof *problem->contacts);
     }
-    b = (csim_real *)nodal->problem.b;
-    CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
-    CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
-    CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
-                 (size_t)problem->contact_count * sizeof *problem->contacts);
     for (i = 0; i < n; ++i) claimed[i] = -1;
     for (m = 0; m < problem->contact_count; ++m) {
         nodal->node_a[m] = csimi_nodal_side(problem, claimed, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
         nodal->node_b[m] = csimi_nodal_side(problem, claimed, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
     }
-    csimi_nodal_hang(nodal);
+    if (sides) csimi_nodal_hang(nodal);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -34021,7 +34022,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
     }
     /* what follows from the rest: not copied, not saved */
-    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.tet_slot = CSIMI_PUSH(arena, unsigned char, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);

@@ -120,23 +120,12 @@ static void csimi_nodal_hang(csimi_nodal *nodal) {
         }
 }
 
-/* Without virtual nodes the given problem is nodal already; only the nodes are named. */
-static void csimi_nodal_plain(const csim_problem *problem, csimi_nodal *nodal) {
-    int m;
-    for (m = 0; m < problem->contact_count; ++m) {
-        const csim_contact *c = problem->contacts + m;
-        nodal->node_a[m] = c->a.count ? problem->terms[c->a.first].block : -1;
-        nodal->node_b[m] = c->b.count ? problem->terms[c->b.first].block : -1;
-    }
-}
-
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal) {
     const int n = problem->A.n;
     size_t mark = arena->used;
     int *claimed = CSIMI_PUSH(arena, int, n), sides, terms, i, m;
-    csim_real *b;
     CSIMI_MEMSET(nodal, 0, sizeof *nodal);
     nodal->problem = *problem;
     if (arena->overflow) return CSIM_CAPACITY;
@@ -148,21 +137,19 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
     if (arena->overflow) return CSIM_CAPACITY;
     nodal->count = n + sides;
     CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)n * sizeof *v);
-    if (!sides) {
-        csimi_nodal_plain(problem, nodal);
-        return csimi_pop(arena, mark), CSIM_OK;
+    if (sides) { /* else the given problem is nodal already: only the nodes are named */
+        csim_real *b = (csim_real *)nodal->problem.b;
+        CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
+        CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
+        CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
+                     (size_t)problem->contact_count * sizeof *problem->contacts);
     }
-    b = (csim_real *)nodal->problem.b;
-    CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
-    CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
-    CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
-                 (size_t)problem->contact_count * sizeof *problem->contacts);
     for (i = 0; i < n; ++i) claimed[i] = -1;
     for (m = 0; m < problem->contact_count; ++m) {
         nodal->node_a[m] = csimi_nodal_side(problem, claimed, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
         nodal->node_b[m] = csimi_nodal_side(problem, claimed, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
     }
-    csimi_nodal_hang(nodal);
+    if (sides) csimi_nodal_hang(nodal);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }

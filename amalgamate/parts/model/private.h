@@ -156,7 +156,7 @@ typedef struct csimi_state {
     csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
     unsigned char *tet_material; /* [tet_count] csim_material */
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
-    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
+    unsigned char *tet_slot;     /* [16 tet_count] place of block (a, b) in its row of A; 255: to be searched */
 
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */

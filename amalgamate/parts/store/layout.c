@@ -108,7 +108,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
     }
     /* what follows from the rest: not copied, not saved */
-    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.tet_slot = CSIMI_PUSH(arena, unsigned char, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
