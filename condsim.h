@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8007ae67813dba7e
+   Hash of the parts: 621649b918d20167
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6006,6 +6006,8 @@ struct csim_world {
     csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
+    uint64_t steps;         /* done; in a row, the last one among them: */
+    int missed, unchecked; /* not certified; with islands that were not to be */
 };
 
 /* Velocity blocks of a world with these counts. */
@@ -6528,7 +6530,7 @@ typedef struct csimi_step_frame {
 #endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
-    csim_step_stats stats;
+    csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
 /* Lays the frame out for the given counts (capacities when counting). */
@@ -7558,25 +7560,10 @@ static double csimi_polynomial(int count, const double *c, double x) {
 /* sin (quarter 0) or cos (quarter 1) of x: r in [-pi/4, pi/4] plus quarter turns. Beyond 1e9 rad there is no meaning in
    the digits of x and it is taken as zero; NaN and infinity give NaN. */
 static double csimi_turn(double x, int quarter) {
-    static const double odd[] = {1,
-                                 -1.0 / 6,
-                                 1.0 / 120,
-                                 -1.0 / 5040,
-                                 1.0 / 362880,
-                                 -1.0 / 39916800,
-                                 1.0 / 6227020800,
-                                 -1.0 / 1307674368000,
-                                 1.0 / 355687428096000};
-    static const double even[] = {1,
-                                  -1.0 / 2,
-                                  1.0 / 24,
-                                  -1.0 / 720,
-                                  1.0 / 40320,
-                                  -1.0 / 3628800,
-                                  1.0 / 479001600,
-                                  -1.0 / 87178291200,
-                                  1.0 / 20922789888000,
-                                  -1.0 / 6402373705728000};
+    static const double odd[] = {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800,
+                                 -1.0 / 1307674368000, 1.0 / 355687428096000};
+    static const double even[] = {1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                                  -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
     double r, y;
     int k;
     if (!(x - x == 0)) return x - x;
@@ -38940,7 +38927,7 @@ static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, 
 #endif
     h.time = w->time;
     h.last_h = w->last_h;
-    h.step = w->stats.step;
+    h.step = w->steps;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
     h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
@@ -39097,7 +39084,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
-    w->stats.step = h.step;
+    w->steps = w->stats.step = h.step;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
@@ -41534,10 +41521,10 @@ static void csimi_add_still_objects(csimi_detector *d) {
 static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
-    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
+    f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
     w->high.pairs = csimi_imax(w->high.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
                       "at most capacity.pairs; call csim_world_reserve");
 }
@@ -41569,12 +41556,12 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
-    f->stats.contacts = d.needed;
+    f->stats->contacts = d.needed;
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
-        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
+        f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
     }
@@ -43475,8 +43462,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
     }
     for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
     if (!bounded) return;
-    f->stats.bounded++;
-    f->stats.flags |= CSIM_FLAG_BOUNDED;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
     for (i = 0; i < c->n; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
@@ -43484,7 +43471,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
+        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
     }
 }
 
@@ -44028,7 +44015,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = &f->stats;
+    csim_step_stats *t = f->stats;
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
@@ -44063,7 +44050,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
+    return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -44230,7 +44217,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     csimi_terms_to_islands(f);
-    f->stats.certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
@@ -44430,14 +44417,14 @@ static void csimi_curl_missed(csimi_step_frame *f, const csimi_curl *c) {
     int i, k;
     for (k = 0; k < f->island_count; k++)
         for (i = f->island_first[k]; i < f->island_first[k + 1] && c->on[k]; i++) f->missed[f->island_blocks[i]] = 1;
-    f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-    if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+    f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
 }
 
 CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, int pass) {
     int look, k;
     if (w->store.state.frame_count == 0) return false;
-    if (csimi_keeps(w) && (f->stats.flags & CSIM_FLAG_UNCERTIFIED)) return false;
+    if (csimi_keeps(w) && (f->stats->flags & CSIM_FLAG_UNCERTIFIED)) return false;
     if (pass == 1) {
         CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
         CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);
@@ -45195,7 +45182,7 @@ static void csimi_path_nodes(csimi_paths *p) {
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
             if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
-            p->f->stats.stopped++;
+            p->f->stats->stopped++;
             if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
         }
     }
@@ -45227,10 +45214,10 @@ static void csimi_path_write(csimi_paths *p) {
             if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
-        p->f->stats.stopped++;
+        p->f->stats->stopped++;
         for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
             const double left = (double)((1 - p->until[group]) * p->way[k]);
-            if (left > p->f->stats.stopped_short) p->f->stats.stopped_short = left;
+            if (left > p->f->stats->stopped_short) p->f->stats->stopped_short = left;
         }
         if (b->kind == CSIM_RIGID) {
             const csim_pose pose = csimi_path_frame(p, slot, -1, 1);
@@ -45384,7 +45371,7 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->deepest = csimi_deeper(e->deepest, depth);
     if (!(depth > before + (double)e->slack)) return;
     e->f->driven[slot] = e->f->driven[other] = 1;
-    e->f->stats.unseen++;
+    e->f->stats->unseen++;
 }
 
 /* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
@@ -45648,7 +45635,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = f->strays = 0;
+    f->stats->unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -45659,7 +45646,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_thrown(&e);
     csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
-    f->stats.penetration = e.deepest;
+    f->stats->penetration = e.deepest;
     csimi_pop(arena, mark);
 }
 
@@ -45695,7 +45682,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
-    double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
+    double deepest = f->stats->penetration; /* of shapes, and of what went unseen */
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
@@ -45711,7 +45698,7 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
-    f->stats.penetration = deepest;
+    f->stats->penetration = deepest;
 }
 #endif
 
@@ -45784,7 +45771,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
         info->coming = csimi_coming(w, found, info);
-        f->stats.touching++;
+        f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
     f->ended_count = 0;
@@ -45912,7 +45899,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) {
-    return (f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
+    return (f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
            w->store.count.coords == 0 && !f->moves && !csimi_keeps(w) && !csimi_solver_gaps(w->def.solver.solver);
 }
 
@@ -46298,7 +46285,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     w->high.pairs = csimi_imax(w->high.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
         return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
 }
@@ -46762,7 +46749,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
         if (s->body[slot].motion != CSIM_DYNAMIC || p->awake[root]) continue;
         csimi_put_to_bed(w, slot);
-        f->stats.fell_asleep++;
+        f->stats->fell_asleep++;
         csimi_tell_sleep(w, slot, true, root);
         s->body[slot].rest.ring = slot;
         if (p->last[root] >= 0) { /* between the one before and the first */
@@ -46771,7 +46758,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         }
         p->last[root] = slot;
     }
-    if (f->stats.fell_asleep == 0) return;
+    if (f->stats->fell_asleep == 0) return;
     for (i = 0; i < s->count.axes; i++) { /* massless coordinates of soft axes */
         int slot[6];
         const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
@@ -46801,7 +46788,7 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     const size_t mark = arena->used;
     int i, free = 0, calm = 0;
     csimi_sleepy p;
-    f->stats.woke = w->woken;
+    f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
         csimi_rest *r = &s->body[s->active[i]].rest;
         if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
@@ -46829,8 +46816,8 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     } else {
         for (i = 0; i < s->active_count; i++) free += s->body[s->active[i]].motion == CSIM_DYNAMIC;
     }
-    f->stats.awake = free - f->stats.fell_asleep;
-    f->stats.asleep = w->asleep;
+    f->stats->awake = free - f->stats->fell_asleep;
+    f->stats->asleep = w->asleep;
 }
 #endif
 #endif
@@ -46906,7 +46893,7 @@ static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, co
    solution, which is dropped; the work it took stays counted. Frozen at q_k they lag behind, and a swinging solid gains
    energy without bound. */
 static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) {
-    csim_step_stats *stats = &f->stats;
+    csim_step_stats *stats = f->stats;
     const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
     const int rejections = stats->rejections;
     const long iterations = stats->total_iterations;
@@ -47020,10 +47007,10 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
         *before = rest;
         return true;
     }
-    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > f->stats->certificate.dynamics) f->stats->certificate.dynamics = rest;
     if (rest > tolerance) {
-        f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-        if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+        f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+        if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
     }
     return false;
 }
@@ -47165,28 +47152,28 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t2 = csimi_now(w);
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
-    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+    if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
+                          csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
-        f->stats.stopped = 0;
-        f->stats.stopped_short = 0;
+    if (f->stats->stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
+        f->stats->stopped = 0;
+        f->stats->stopped_short = 0;
         csimi_look_unseen(w, f, arena);
         csimi_hold_paths(w, f, f->h, arena);
     }
-    if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
+    if (f->stats->stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
-    f->stats.work = f->work;
-    f->stats.assembly_seconds = t1 - t0;
-    f->stats.collide_seconds = t2 - t1;
-    f->stats.solve_seconds = t3 - t2;
+    f->stats->work = f->work;
+    f->stats->assembly_seconds = t1 - t0;
+    f->stats->collide_seconds = t2 - t1;
+    f->stats->solve_seconds = t3 - t2;
     return CSIM_OK;
 }
 
@@ -47282,6 +47269,8 @@ static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena
     *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
     *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
     CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    (*frame)->stats = &w->stats;
     status = csimi_run_step(w, *frame, h, arena);
     csimi_tree_forget_bounds(w);
     if (status && (*frame)->joint)
@@ -47298,18 +47287,17 @@ static void csimi_tell_unchecked(csim_step_stats *stats) {
     (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
 }
 
-static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
-    const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
-    if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
-    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
-    w->stats = *stats;
-    w->stats.uncertified = missed;
-    w->stats.unchecked = unchecked;
-    csimi_tell_unchecked(&w->stats);
-    w->stats.step = steps + (status ? 0u : 1u);
-    w->stats.time = w->time;
-    w->stats.memory_bytes = w->heap.held;
+static void csimi_keep_stats(csim_world *w, csim_status status) {
+    csim_step_stats *stats = &w->stats;
+    if (!status) w->missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? w->missed + 1 : 0;
+    if (!status) w->unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? w->unchecked + 1 : 0;
+    w->steps += status ? 0u : 1u;
+    stats->uncertified = w->missed;
+    stats->unchecked = w->unchecked;
+    csimi_tell_unchecked(stats);
+    stats->step = w->steps;
+    stats->time = w->time;
+    stats->memory_bytes = w->heap.held;
 }
 
 /* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
@@ -47338,13 +47326,12 @@ static bool csimi_all_asleep(const csim_world *w) {
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    csim_step_stats stats;
-    CSIMI_MEMSET(&stats, 0, sizeof stats);
-    stats.certificate.worst_contact = -1;
-    stats.asleep = w->asleep;
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    w->stats.certificate.worst_contact = -1;
+    w->stats.asleep = w->asleep;
     w->time += (double)h;
     w->last_h = (double)h;
-    csimi_keep_stats(w, &stats, CSIM_OK);
+    csimi_keep_stats(w, CSIM_OK);
     return CSIM_OK;
 }
 
@@ -47371,7 +47358,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         if (!status && arena.overflow) /* committed: it is not to be tried again */
             status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                                 "a larger block");
-        csimi_keep_stats(w, &frame->stats, status); /* now: growth gives back where they lie */
+        csimi_keep_stats(w, status);
         if (full) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
@@ -55365,15 +55352,9 @@ static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
 }
 
 static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
-    static const char *const harmless[] = {"visual",
-                                           "material",
-                                           "gazebo",
-                                           "transmission",
-                                           "safety_controller",
-                                           "calibration",
-                                           "verbose",
-                                           "self_collision_checking",
-                                           "contact_coefficients"};
+    static const char *const harmless[] = {
+        "visual", "material", "gazebo", "transmission", "safety_controller", "calibration", "verbose",
+        "self_collision_checking", "contact_coefficients"};
     size_t i;
     bool known = false;
     for (i = 0; i < sizeof harmless / sizeof harmless[0]; i++) known = known || csimi_slice_is(tag->name, harmless[i]);

@@ -27,7 +27,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
-    double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
+    double deepest = f->stats->penetration; /* of shapes, and of what went unseen */
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
@@ -43,7 +43,7 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
-    f->stats.penetration = deepest;
+    f->stats->penetration = deepest;
 }
 #endif
 
@@ -116,7 +116,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
         info->coming = csimi_coming(w, found, info);
-        f->stats.touching++;
+        f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
     f->ended_count = 0;

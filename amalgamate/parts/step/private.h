@@ -157,7 +157,7 @@ typedef struct csimi_step_frame {
 #endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
-    csim_step_stats stats;
+    csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
 /* Lays the frame out for the given counts (capacities when counting). */

@@ -91,8 +91,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
     }
     for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
     if (!bounded) return;
-    f->stats.bounded++;
-    f->stats.flags |= CSIM_FLAG_BOUNDED;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
     for (i = 0; i < c->n; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
@@ -100,7 +100,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
+        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
     }
 }
 

@@ -458,6 +458,8 @@ struct csim_world {
     csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
+    uint64_t steps;         /* done; in a row, the last one among them: */
+    int missed, unchecked; /* not certified; with islands that were not to be */
 };
 
 /* Velocity blocks of a world with these counts. */

@@ -81,7 +81,7 @@ static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, 
 #endif
     h.time = w->time;
     h.last_h = w->last_h;
-    h.step = w->stats.step;
+    h.step = w->steps;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
     h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
@@ -238,7 +238,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
-    w->stats.step = h.step;
+    w->steps = w->stats.step = h.step;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
