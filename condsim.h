@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 621649b918d20167
+   Hash of the parts: 4ad1391d1e954b2e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -212,8 +212,18 @@
 #define CONDSIM_NO_NEWTON
 #endif
 #endif
-#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_MESHES 1 /* nodes with something between them */
+#else
+#define CSIMI_HAS_MESHES 0
+#endif
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them */
+#else
+#define CSIMI_KEEPS_MESHES 0
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || CSIMI_HAS_MESHES
 #define CSIMI_HAS_NODES 1
 #else
 #define CSIMI_HAS_NODES 0
@@ -5564,6 +5574,13 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
 #ifndef CSIMI_STORE_PRIVATE_H
 #define CSIMI_STORE_PRIVATE_H
 
+/* Numbers that are 0 where nothing has a mesh and no snapshot brings one: two bits are room enough. */
+#if CSIMI_KEEPS_MESHES
+#define CSIMI_OF_MESH(member) member
+#else
+#define CSIMI_OF_MESH(member) member : 2
+#endif
+
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
     int sweeps;       /* of the last solve that was certified; 0: not known */
@@ -5603,16 +5620,16 @@ typedef struct csimi_body {
     int tree;                   /* trees and reduced bodies: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
-    int first_tet, tet_count;
-    int first_membrane, membrane_count;
-    int first_surface, surface_count; /* surface nodes of solids */
-    int first_triangle, triangle_count;
-    int first_frame, frame_count; /* edges of cables */
-    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    int CSIMI_OF_MESH(first_tet), CSIMI_OF_MESH(tet_count);
+    int CSIMI_OF_MESH(first_membrane), CSIMI_OF_MESH(membrane_count);
+    int CSIMI_OF_MESH(first_surface), CSIMI_OF_MESH(surface_count); /* surface nodes of solids */
+    int CSIMI_OF_MESH(first_triangle), CSIMI_OF_MESH(triangle_count);
+    int CSIMI_OF_MESH(first_frame), CSIMI_OF_MESH(frame_count); /* edges of cables */
+    int first_bend, CSIMI_OF_MESH(bend_count);                  /* their own bend elements, those of links left out */
     bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
     bool self_contact;            /* cables: edges that are no neighbours may touch */
     bool closed;                  /* cables: the last edge leads back to the first node */
-    int aggregate_count;          /* of a solid */
+    int CSIMI_OF_MESH(aggregate_count); /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
@@ -5735,8 +5752,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 #else
 #define CSIMI_SHEET_ARRAYS(X)
 #endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_KEEPS_MESHES
 #define CSIMI_SURFACE_ARRAYS(X)                                                           \
     X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
     X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
@@ -9806,8 +9822,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
-    !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_HAS_MESHES
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */
@@ -34486,12 +34501,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
+#if CSIMI_KEEPS_MESHES
     b->first_tet = s->count.tets;
     b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
     b->first_bend = s->count.bends;
+#endif
     b->surface = *surface;
     b->user_data = user_data;
     s->listed[slot] = w->live_bodies;
@@ -56028,6 +56045,7 @@ CSIMI_WARM
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
+#undef CSIMI_OF_MESH
 #undef CSIMI_SLEEP_ARRAYS
 #undef CSIMI_SOLID_ARRAYS
 #undef CSIMI_SHEET_ARRAYS

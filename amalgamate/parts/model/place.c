@@ -8,8 +8,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
-    !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_HAS_MESHES
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */

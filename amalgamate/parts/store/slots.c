@@ -127,12 +127,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
+#if CSIMI_KEEPS_MESHES
     b->first_tet = s->count.tets;
     b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
     b->first_bend = s->count.bends;
+#endif
     b->surface = *surface;
     b->user_data = user_data;
     s->listed[slot] = w->live_bodies;
