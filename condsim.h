@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4ad1391d1e954b2e
+   Hash of the parts: fc490732393057a2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3548,6 +3548,11 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
+#else
+#define CSIMI_HAS_FAR 0
+#endif
 /* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
    the kinds apart. */
 typedef enum csimi_place_kind {
@@ -3564,8 +3569,13 @@ typedef enum csimi_place_kind {
 
 typedef struct csimi_place {
     csimi_place_kind kind;
+#if CSIMI_HAS_FAR
     int item, node[4];
     csim_real local[6];
+#else
+    int item;
+    csim_real local[3];
+#endif
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -9853,19 +9863,38 @@ CSIMI_FN csimi_place csimi_place_node(int node) {
     return p;
 }
 
-CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
-    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
-    if (node < 0 || s->node_tree[node] < 0) return p;
-    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
-    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
-    return p;
-}
-
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
     p.item = k;
     csimi_store3(p.local, csim_unrotate(csimi_load_quat(s->rotation + 4 * (size_t)k), arm));
+    return p;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
+static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
+    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
+    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
+    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
+    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
+    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
+    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
+}
+
+/* ---- links, edges, faces and vertices of reduced bodies */
+
+#if CSIMI_HAS_FAR
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
+    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
+    if (node < 0 || s->node_tree[node] < 0) return p;
+    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
+    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
     return p;
 }
 
@@ -9921,22 +9950,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
 }
-
-CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
-CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
-}
-
-CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
-}
-
-/* ---- where it is and how it moves */
 
 /* Corners, unit normal and twice the area of a face. */
 typedef struct csimi_face {
@@ -10006,226 +10019,9 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
     }
 }
 
-CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 x = csimi_load3(p->local);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID:
-        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
-                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
-    case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
-    case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
-    case CSIMI_PLACE_FACE:
-        x = csim_v3(0, 0, 0);
-        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
-        if (csimi_face_off(p)) {
-            const csimi_face f = csimi_face_of(s, p);
-            x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
-        }
-        break;
-    }
-    return x;
-}
-
-CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real J[27], v[3] = {0, 0, 0};
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID: {
-        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
-        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
-        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
-    }
-    case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
-    case CSIMI_PLACE_EDGE:
-        return csim_add(csimi_edge_between(p, s->v),
-                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
-        break;
-    }
-    return csimi_load3(v);
-}
-
-static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
-    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
-                     csimi_load3(s->node_force + 3 * (size_t)node));
-}
-
 /* As if its joints were free. */
-static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
-    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
-}
-
-CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 a = csim_v3(0, 0, 0);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
-    case CSIMI_PLACE_RIGID:
-        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
-                         csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
-    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
-    case CSIMI_PLACE_EDGE:
-        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
-        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
-        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
-        break;
-    }
-    return a;
-}
-
-CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
-    csim_real x[3], W[27];
-    int k, n = csimi_place_term_count(p);
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE:
-        block[0] = p->item;
-        csimi_place_scaled_identity(1, J);
-        break;
-    case CSIMI_PLACE_VERTEX: csimi_place_scaled_identity(1, W); return csimi_reduced_terms(s, 1, &p->item, W, block, J);
-    case CSIMI_PLACE_RIGID:
-        block[0] = s->node_count + 2 * p->item;
-        block[1] = block[0] + 1;
-        csimi_place_scaled_identity(1, J);
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J + 9);
-        break;
-    case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
-    case CSIMI_PLACE_EDGE:
-        block[0] = p->node[0];
-        block[1] = p->node[1];
-        block[2] = csimi_first_frame_block(s) + p->item;
-        csimi_place_scaled_identity(1 - p->local[2], J);
-        csimi_place_scaled_identity(p->local[2], J + 9);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J + 18);
-        break;
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, W);
-        if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
-        for (k = 0; k < 3; k++) block[k] = p->node[k];
-        CSIMI_MEMCPY(J, W, sizeof W);
-        break;
-    }
-    return n;
-}
-
-CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return 1;
-    case CSIMI_PLACE_RIGID: return 2;
-    case CSIMI_PLACE_LINK: return p->node[0];
-    case CSIMI_PLACE_EDGE: return 3;
-    case CSIMI_PLACE_FACE: return p->node[3] > 0 ? p->node[3] : 3;
-    case CSIMI_PLACE_VERTEX: return p->node[0];
-    }
-    return 0;
-}
-
-/* ---- mass */
-
-CSIMI_FN void csimi_place_prepare(csimi_state *s) {
-    int i, k;
-    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
-        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
-        csimi_inverse3(I, inverse);
-    }
-}
-
-/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
-static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
-    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
-    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
-    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
-    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
-    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
-    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
-}
-
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
-    int k;
-    if (!csimi_place_free(s, p)) return 0;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_LINK: return 0; /* from A */
-    case CSIMI_PLACE_RIGID:
-        trace = 3 / s->rigid_mass[p->item];
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J);
-        trace = csimi_arm_mobility(trace, J, s->rigid_inverse + 9 * (size_t)p->item);
-        break;
-    case CSIMI_PLACE_EDGE:
-        for (k = 0; k < 2; k++) {
-            csim_real share = k ? p->local[2] : 1 - p->local[2];
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
-        }
-        if (s->frame_mode[p->item] != CSIMI_FREE) break;
-        csimi_frame_inertia_world(s, p->item, I);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J);
-        if (csimi_inverse3(I, inverse)) trace = csimi_arm_mobility(trace, J, inverse);
-        break;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return 0;
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 27; k++)
-            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
-        break;
-    }
-    return trace > 0 ? 3 / trace : 0;
-}
-
-CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
-    case CSIMI_PLACE_EDGE:
-        return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
-               s->frame_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_VERTEX: return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return s->tree[s->node_tree[p->node[0]]].mode == CSIMI_FREE;
-        for (k = 0; k < 3; k++)
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
-        break;
-    }
-    return false;
-}
-
-/* ---- identity, turning, bookkeeping */
-
-CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
-    int k;
-    if (a->kind != b->kind || a->item != b->item) return false;
-    if (a->kind != CSIMI_PLACE_FACE) return true;
-    for (k = 0; k < 3; k++)
-        if (a->node[k] != b->node[k]) return false;
-    return true;
+static csim_vec3 csimi_tree_fall(const csimi_state *s, int tree) {
+    return csim_scale(s->tree[tree].mode == CSIMI_FREE ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
 }
 
 /* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
@@ -10247,42 +10043,284 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
     return csimi_load3(world);
 }
 
+/* Links are the only such places of builds without meshes. */
+CSIMI_KNOWN bool csimi_on_link(const csimi_place *p) { return !CSIMI_HAS_MESHES || p->kind == CSIMI_PLACE_LINK; }
+
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE) return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
+    for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+    if (csimi_face_off(p)) {
+        const csimi_face f = csimi_face_of(s, p);
+        x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
+    }
+    return x;
+}
+
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real J[27], v[3] = {0, 0, 0};
+    int k;
+    if (csimi_on_link(p)) return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_add(csimi_edge_between(p, s->v),
+                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
+    csimi_face_terms(s, p, J);
+    for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
+    return csimi_load3(v);
+}
+
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csimi_tree_fall(s, s->tree_link[p->item].tree);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_tree_fall(s, s->node_tree[p->item]);
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
+        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
+    }
+    if (p->node[3] > 0) return csimi_tree_fall(s, s->node_tree[p->node[0]]);
+    for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+    return a;
+}
+
+static int csimi_far_term_count(const csimi_place *p) {
+    if (csimi_on_link(p) || p->kind == CSIMI_PLACE_VERTEX) return p->node[0];
+    return p->kind == CSIMI_PLACE_FACE && p->node[3] > 0 ? p->node[3] : 3;
+}
+
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3], W[27];
+    int k;
+    if (csimi_on_link(p)) return csimi_link_terms(s, p->item, point, block, J);
+    if (p->kind == CSIMI_PLACE_VERTEX) {
+        csimi_place_scaled_identity(1, W);
+        return csimi_reduced_terms(s, 1, &p->item, W, block, J);
+    }
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        block[0] = p->node[0];
+        block[1] = p->node[1];
+        block[2] = csimi_first_frame_block(s) + p->item;
+        csimi_place_scaled_identity(1 - p->local[2], J);
+        csimi_place_scaled_identity(p->local[2], J + 9);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J + 18);
+        return 3;
+    }
+    csimi_face_terms(s, p, W);
+    if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
+    for (k = 0; k < 3; k++) block[k] = p->node[k];
+    CSIMI_MEMCPY(J, W, sizeof W);
+    return 3;
+}
+
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) {
+    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
+    int k;
+    if (csimi_on_link(p)) return 0; /* from A, as of vertices */
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        for (k = 0; k < 2; k++) {
+            csim_real share = k ? p->local[2] : 1 - p->local[2];
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
+        }
+        csimi_frame_inertia_world(s, p->item, I);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J);
+        if (s->frame_mode[p->item] == CSIMI_FREE && csimi_inverse3(I, inverse))
+            trace = csimi_arm_mobility(trace, J, inverse);
+    } else if (p->kind == CSIMI_PLACE_FACE && p->node[3] == 0) {
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 27; k++)
+            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) {
+    const int *node = p->node;
+    if (csimi_on_link(p)) return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_VERTEX) return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_FACE && node[3] > 0) return s->tree[s->node_tree[node[0]]].mode == CSIMI_FREE;
+    if (s->node_mode[node[0]] == CSIMI_FREE || s->node_mode[node[1]] == CSIMI_FREE) return true;
+    return (p->kind == CSIMI_PLACE_EDGE ? s->frame_mode[p->item] : s->node_mode[node[2]]) == CSIMI_FREE;
+}
+
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind != CSIMI_PLACE_FACE ||
+           (a->node[0] == b->node[0] && a->node[1] == b->node[1] && a->node[2] == b->node[2]);
+}
+
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    if (csimi_on_link(p))
+        return csim_rotate(csimi_link_pose(now, p->item).rotation,
+                           csim_unrotate(csimi_link_pose(then, p->item).rotation, d));
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), d));
+    return p->kind == CSIMI_PLACE_FACE ? csimi_face_carry(p, then, now, d) : d;
+}
+
+/* Edges are of contacts alone, which no step outlives. */
+static void csimi_far_shift(csimi_place *p, int first_node, int node_count) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+}
+#else
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) { return (void)s, p; }
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
+    return (void)s, (void)k, csimi_place_ground(point);
+}
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
+    return (void)weight, (void)height, csimi_place_node(node[0]);
+}
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight, csim_vec3 off) {
+    return (void)s, (void)off, csimi_place_face(node, weight, 0);
+}
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
+    return csimi_place_edge(s, link, point);
+}
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) { return (void)s, csimi_load3(p->local); }
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 v) { return (void)s, (void)p, v; }
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) { return csimi_far_point(s, p); }
+static int csimi_far_term_count(const csimi_place *p) { return (void)p, 0; }
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 at, int *block, csim_real *J) {
+    return (void)s, (void)p, (void)at, (void)block, (void)J, 0;
+}
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, CSIM_R(0); }
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, false; }
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) { return (void)a, (void)b, true; }
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    return (void)p, (void)then, (void)now, d;
+}
+static void csimi_far_shift(csimi_place *p, int first, int count) { (void)p, (void)first, (void)count; }
+#endif
+
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csimi_load3(p->local);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID)
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
+    return csimi_far_point(s, p);
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csim_v3(0, 0, 0);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID) {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    return csimi_far_velocity(s, p, point);
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE) return csimi_node_acceleration(s, p->item);
+    if (kind != CSIMI_PLACE_RIGID) return kind == CSIMI_PLACE_GROUND ? csim_v3(0, 0, 0) : csimi_far_acceleration(s, p);
+    if (s->rigid_mode[p->item] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
+                     csimi_load3(s->wrench + 6 * (size_t)p->item));
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real x[3];
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind != CSIMI_PLACE_NODE && kind != CSIMI_PLACE_RIGID) return csimi_far_terms(s, p, point, block, J);
+    csimi_place_scaled_identity(1, J);
+    block[0] = kind == CSIMI_PLACE_NODE ? p->item : s->node_count + 2 * p->item;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    block[1] = block[0] + 1;
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J + 9);
+    return 2;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    return kind == CSIMI_PLACE_RIGID ? 2 : csimi_far_term_count(p);
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real trace, x[3], J[9];
+    if (!csimi_place_free(s, p)) return 0;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mass[p->item];
+    if (kind != CSIMI_PLACE_RIGID) return csimi_far_mass(s, p);
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J);
+    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J, s->rigid_inverse + 9 * (size_t)p->item);
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return false;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mode[p->item] == CSIMI_FREE;
+    return kind == CSIMI_PLACE_RIGID ? s->rigid_mode[p->item] == CSIMI_FREE : csimi_far_free(s, p);
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind == b->kind && a->item == b->item && csimi_far_same(a, b);
+}
+
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND:
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: break;
-    case CSIMI_PLACE_RIGID:
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_RIGID)
         return csim_rotate(csimi_load_quat(now->rotation + 4 * (size_t)p->item),
                            csim_unrotate(csimi_load_quat(then->rotation + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_LINK:
-        return csim_rotate(csimi_link_pose(now, p->item).rotation,
-                           csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
-    case CSIMI_PLACE_EDGE:
-        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
-                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
-    }
-    return direction;
+    if (kind == CSIMI_PLACE_GROUND || kind == CSIMI_PLACE_NODE) return direction;
+    return csimi_far_carry(p, then, now, direction);
 }
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE:
-        if (p->item >= first_node + node_count) p->item -= node_count;
-        break;
-    case CSIMI_PLACE_RIGID: break;
-    case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
-    case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
-    case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++)
-            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
-        break;
-    }
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE || kind == CSIMI_PLACE_VERTEX)
+        p->item -= p->item >= first_node + node_count ? node_count : 0;
+    else if (kind == CSIMI_PLACE_FACE)
+        csimi_far_shift(p, first_node, node_count);
 }
 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {
@@ -10555,8 +10593,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
     csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
-    for (k = 0; k < n; k++)
-        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
+    for (k = 0; k < n; k++) w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
@@ -12735,8 +12772,7 @@ static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *ste
     } else if (now.kinetic > most) {
         share = csimi_sqrt64(most / now.kinetic);
     }
-    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
-        *end++ *= (csim_real)share;
+    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++) *end++ *= (csim_real)share;
 }
 
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
@@ -13150,8 +13186,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, co
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     if (csimi_shape_is(g, CSIM_SHAPE_BOX) || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
-    if (csimi_cylinder(g))
-        return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
+    if (csimi_cylinder(g)) return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
 
@@ -14509,8 +14544,7 @@ static void csimi_meet_samples(csimi_meet *m) {
         if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
-        if (k < CSIMI_CHOICES)
-            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+        if (k < CSIMI_CHOICES) csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
     }
 }
 
@@ -17735,8 +17769,7 @@ static int csimi_ray_ball(csim_vec3 centre, csim_real r, csim_vec3 x, csim_vec3 
     if (!csimi_stay_round(csim_sub(x, centre), w, r, &s.first, &s.last)) return 0;
     s.feature = feature;
     found = csimi_stay_told(&s, most, hit);
-    if (found & CSIMI_RAY_ENTERS)
-        hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
+    if (found & CSIMI_RAY_ENTERS) hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
     return found;
 }
 
@@ -21159,8 +21192,7 @@ static void csimi_nodal_given_row(const csim_problem *problem, const csimi_nodal
     for (k = 0; k < count; ++k) plan->mark[col[k]] = i;
     for (k = plan->first[i]; k < plan->first[i + 1]; ++k) {
         const csim_side side = nodal->side[plan->incident[k]];
-        for (t = side.first; t < side.first + side.count; ++t)
-            csimi_nodal_add(plan, A, i, problem->terms[t].block);
+        for (t = side.first; t < side.first + side.count; ++t) csimi_nodal_add(plan, A, i, problem->terms[t].block);
     }
     for (k = plan->first[i]; k < plan->first[i + 1]; ++k) csimi_nodal_add(plan, A, i, plan->n + plan->incident[k]);
     A->diag[i] = csimi_pattern_find(A, i, i);
@@ -22119,8 +22151,7 @@ static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
         csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
-        for (k = 0; k < 4; ++k)
-            dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
+        for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
     }
 }
 
@@ -23232,8 +23263,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 double *P = c->panel + 36 * (size_t)i;
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
-                for (r = 0; r < 36; ++r)
-                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
+                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
@@ -31117,8 +31147,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(&outcome->certificate) <= tolerance)
-            return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
     }
     return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -33000,8 +33029,7 @@ static void csimi_restrain_open(csimi_restrainer *k) {
                 }
         }
         k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
-        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
-            k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
         k->slip[c] = 0;
     }
 }
@@ -33734,8 +33762,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
         CSIMI_MEMCPY(m->leaf_part, l->leaf_part, sizeof(int) * leaves);
         CSIMI_MEMCPY(m->leaf_next, l->leaf_next, sizeof(int) * leaves);
     }
-    if (from->count.surface > 0)
-        CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
+    if (from->count.surface > 0) CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
     if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
@@ -35633,8 +35660,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
                                   const csimi_axes_pose *p, int i) {
     csim_vec3 at = p->at.b;
     csimi_place base = j->end[1];
-    if (i >= 3)
-        return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (i >= 3) return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
         base = csimi_place_beside(s, &base, at);
@@ -40211,8 +40237,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         cables++;
         self += b->self_contact;
     }
-    for (i = 0; i < d->near_count && cables > 0; i++)
-        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
+    for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
@@ -40223,8 +40248,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
-        if (b->kind == CSIM_BODY_CABLE)
-            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
+        if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
@@ -43406,8 +43430,7 @@ static long csimi_within_frame(int contacts, int substeps) { return 3L * substep
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
     const csim_solver_params *p = &w->def.solver;
     int i, contacts = 0;
-    for (i = 0; i < w->store.active_count; i++)
-        f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
+    for (i = 0; i < w->store.active_count; i++) f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
     for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
     f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
     while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
@@ -45402,8 +45425,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
                                 csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
     double deepest = 0;
-    for (i = 0; i < csimi_imin(n, room); i++)
-        deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
 }
 
@@ -46300,8 +46322,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
     w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
-        return CSIM_OK;
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
@@ -47512,12 +47533,10 @@ CSIM_API csim_pin_def csim_default_pin_def(void) {
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_particle_def, position),
-        CSIMI_ANY3(csim_particle_def, velocity),
+        CSIMI_ANY3(csim_particle_def, position), CSIMI_ANY3(csim_particle_def, velocity),
         CSIMI_FIELD("mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
                     "above " CSIMI_TINY_WORD ", at most 1e15"),
-        CSIMI_AT_LEAST_0(csim_particle_def, radius),
-        CSIMI_AT_LEAST_0(csim_particle_def, damping),
+        CSIMI_AT_LEAST_0(csim_particle_def, radius), CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
     csimi_counts need;
     csimi_store *s;
@@ -47616,14 +47635,10 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_rigid_def, velocity),
-        CSIMI_ANY3(csim_rigid_def, angular_velocity),
-        CSIMI_POSITIVE(csim_rigid_def, density),
-        CSIMI_AT_LEAST_0(csim_rigid_def, mass),
-        CSIMI_ANY9(csim_rigid_def, inertia),
-        CSIMI_ANY3(csim_rigid_def, centre),
-        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping),
-        CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
+        CSIMI_ANY3(csim_rigid_def, velocity), CSIMI_ANY3(csim_rigid_def, angular_velocity),
+        CSIMI_POSITIVE(csim_rigid_def, density), CSIMI_AT_LEAST_0(csim_rigid_def, mass),
+        CSIMI_ANY9(csim_rigid_def, inertia), CSIMI_ANY3(csim_rigid_def, centre),
+        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
     };
     csim_status s;
     int i;
@@ -47805,14 +47820,10 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_soft_def, scale),
-        CSIMI_ANY3(csim_soft_def, velocity),
-        CSIMI_POSITIVE(csim_soft_def, young),
+        CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
-        CSIMI_POSITIVE(csim_soft_def, density),
-        CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
+        CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
     };
     csim_status s;
     int i, k;
@@ -48775,13 +48786,9 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
 #define CSIMI_SECTION(name, low, open, text) \
     CSIMI_FIELD(#name, offsetof(csim_cable_def, name), low, 1e15, open, false, text)
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_cable_def, start),
-        CSIMI_ANY3(csim_cable_def, end),
-        CSIMI_ANY3(csim_cable_def, normal),
-        CSIMI_ANY3(csim_cable_def, velocity),
-        CSIMI_POSITIVE(csim_cable_def, radius),
-        CSIMI_POSITIVE(csim_cable_def, density),
-        CSIMI_POSITIVE(csim_cable_def, young),
+        CSIMI_ANY3(csim_cable_def, start), CSIMI_ANY3(csim_cable_def, end), CSIMI_ANY3(csim_cable_def, normal),
+        CSIMI_ANY3(csim_cable_def, velocity), CSIMI_POSITIVE(csim_cable_def, radius),
+        CSIMI_POSITIVE(csim_cable_def, density), CSIMI_POSITIVE(csim_cable_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"),
         CSIMI_SECTION(stretch_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
         CSIMI_SECTION(shear_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
@@ -48789,8 +48796,7 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
-        CSIMI_ANY3(csim_cable_def, rest_curvature),
-        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
+        CSIMI_ANY3(csim_cable_def, rest_curvature), CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
     };
 #undef CSIMI_SECTION
@@ -49103,11 +49109,8 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     static const csimi_field fields[] = {
         CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
                     "below 0 (as it is now) or 0..1e9"),
-        CSIMI_ANY(csim_joint_def, lower),
-        CSIMI_ANY(csim_joint_def, upper),
-        CSIMI_ANY(csim_joint_def, ratio),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_force),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
+        CSIMI_ANY(csim_joint_def, lower), CSIMI_ANY(csim_joint_def, upper), CSIMI_ANY(csim_joint_def, ratio),
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
     };
     csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
     if (s) return s;
@@ -49366,16 +49369,14 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
 static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     static const char fn[] = "csim_create_cloth";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_cloth_def, scale),
-        CSIMI_ANY3(csim_cloth_def, velocity),
+        CSIMI_POSITIVE(csim_cloth_def, scale), CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
         CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
                     "below 0 (from thickness) or 0..1e15"),
-        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping), CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
     };
     csim_status s;
@@ -49630,24 +49631,15 @@ static bool csimi_limb_starts(const csim_tree_def *def, int i) { return csimi_li
 
 static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, const csim_tree_link_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_tree_link_def, axis),
-        CSIMI_ANY(csim_tree_link_def, position),
-        CSIMI_ANY(csim_tree_link_def, rate),
-        CSIMI_POSITIVE(csim_tree_link_def, density),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, mass),
-        CSIMI_ANY9(csim_tree_link_def, inertia),
-        CSIMI_ANY3(csim_tree_link_def, centre),
-        CSIMI_ANY(csim_tree_link_def, lower),
-        CSIMI_ANY(csim_tree_link_def, upper),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, armature),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, effort),
-        CSIMI_ANY(csim_tree_link_def, target),
-        CSIMI_ANY(csim_tree_link_def, target_rate),
-        CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
+        CSIMI_ANY3(csim_tree_link_def, axis), CSIMI_ANY(csim_tree_link_def, position),
+        CSIMI_ANY(csim_tree_link_def, rate), CSIMI_POSITIVE(csim_tree_link_def, density),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, mass), CSIMI_ANY9(csim_tree_link_def, inertia),
+        CSIMI_ANY3(csim_tree_link_def, centre), CSIMI_ANY(csim_tree_link_def, lower),
+        CSIMI_ANY(csim_tree_link_def, upper), CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, armature), CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort), CSIMI_ANY(csim_tree_link_def, target),
+        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
     };
     return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
 }
@@ -56012,6 +56004,7 @@ CSIMI_WARM
 #undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_COUPLES
 #undef CSIMI_MODEL_PRIVATE_H
+#undef CSIMI_HAS_FAR
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SIDE

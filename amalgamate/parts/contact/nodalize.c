@@ -205,8 +205,7 @@ static void csimi_nodal_given_row(const csim_problem *problem, const csimi_nodal
     for (k = 0; k < count; ++k) plan->mark[col[k]] = i;
     for (k = plan->first[i]; k < plan->first[i + 1]; ++k) {
         const csim_side side = nodal->side[plan->incident[k]];
-        for (t = side.first; t < side.first + side.count; ++t)
-            csimi_nodal_add(plan, A, i, problem->terms[t].block);
+        for (t = side.first; t < side.first + side.count; ++t) csimi_nodal_add(plan, A, i, problem->terms[t].block);
     }
     for (k = plan->first[i]; k < plan->first[i + 1]; ++k) csimi_nodal_add(plan, A, i, plan->n + plan->incident[k]);
     A->diag[i] = csimi_pattern_find(A, i, i);

@@ -16,6 +16,11 @@
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
+#else
+#define CSIMI_HAS_FAR 0
+#endif
 /* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
    the kinds apart. */
 typedef enum csimi_place_kind {
@@ -32,8 +37,13 @@ typedef enum csimi_place_kind {
 
 typedef struct csimi_place {
     csimi_place_kind kind;
+#if CSIMI_HAS_FAR
     int item, node[4];
     csim_real local[6];
+#else
+    int item;
+    csim_real local[3];
+#endif
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */

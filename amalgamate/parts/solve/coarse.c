@@ -287,8 +287,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 double *P = c->panel + 36 * (size_t)i;
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
-                for (r = 0; r < 36; ++r)
-                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
+                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }

@@ -130,8 +130,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         cables++;
         self += b->self_contact;
     }
-    for (i = 0; i < d->near_count && cables > 0; i++)
-        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
+    for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
@@ -142,8 +141,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
-        if (b->kind == CSIM_BODY_CABLE)
-            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
+        if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)

@@ -116,8 +116,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
                                 csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
     double deepest = 0;
-    for (i = 0; i < csimi_imin(n, room); i++)
-        deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
 }
 
