@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fc490732393057a2
+   Hash of the parts: c9bae594fdd4c7d4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6012,7 +6012,7 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
 struct csim_world {
-    csim_world_def def;
+    csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
     /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
        worlds alone is linked without it */
@@ -6029,7 +6029,6 @@ struct csim_world {
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
-    csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
     uint64_t steps;         /* done; in a row, the last one among them: */
@@ -6052,7 +6051,7 @@ CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, i
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes); /* counts or capacities: each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */
@@ -34122,12 +34121,15 @@ static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
     }
 }
 
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
-    int own[CSIMI_AXES], other[CSIMI_AXES], i;
-    CSIMI_MEMCPY(own, n, sizeof own);
-    CSIMI_MEMCPY(other, least, sizeof other);
-    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
-    CSIMI_MEMCPY(n, own, sizeof own);
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes) {
+    unsigned char *at = (unsigned char *)n;
+    int own, other;
+    size_t i;
+    for (i = 0; i < bytes; i += sizeof own) {
+        CSIMI_MEMCPY(&own, at + i, sizeof own);
+        CSIMI_MEMCPY(&other, (const unsigned char *)least + i, sizeof other);
+        if (other > own) CSIMI_MEMCPY(at + i, &other, sizeof other);
+    }
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
@@ -34176,7 +34178,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    csimi_counts_raise(&grown.capacity, need);
+    csimi_raise(&grown.capacity, need, sizeof *need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);
@@ -34564,7 +34566,10 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
 }
 
 /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
-CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
+CSIMI_FN void csimi_note_high(csim_world *w) {
+    const csim_capacity now = csimi_capacity_of(&w->store.count);
+    csimi_raise(&w->def.capacity, &now, sizeof now);
+}
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
@@ -39413,7 +39418,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
                                 scratch);
     csimi_pop(arena, mark);
-    w->high.matrix_blocks = csimi_imax(w->high.matrix_blocks, count < 0 ? needed : count);
+    w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
@@ -41563,7 +41568,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
     f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
@@ -41599,7 +41604,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     if (d.woke) return CSIMI_AGAIN;
     f->stats->contacts = d.needed;
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
-    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
         f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
@@ -43097,7 +43102,7 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
-    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
+    w->def.capacity.tree_rows = csimi_imax(w->def.capacity.tree_rows, f->tree_rows);
     if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
                       "at most capacity.tree_rows");
@@ -46321,7 +46326,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
-    w->high.pairs = csimi_imax(w->high.pairs, i);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
@@ -47345,9 +47350,9 @@ static csim_status csimi_grow(csim_world *w) {
     csimi_counts need = w->store.count;
     csim_status status;
     if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
-        need.contacts = need.ended = w->high.contacts;
-    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
-    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+        need.contacts = need.ended = w->def.capacity.contacts;
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->def.capacity.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->def.capacity.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
         return CSIM_CAPACITY;
     status = csimi_ensure(w, &need, "csim_world_step");
@@ -52371,6 +52376,7 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
 static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     CSIMI_MEMSET(w, 0, sizeof *w);
     w->def = *def;
+    CSIMI_MEMSET(&w->def.capacity, 0, sizeof w->def.capacity);
     w->scratch = csimi_world_scratch;
     w->stamp = csimi_stamp_of(w);
     w->free_body = w->free_link = -1;
@@ -52380,7 +52386,7 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     w->store.state.gravity[2] = def->gravity.z;
 }
 
-static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
+static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN; }
 
 /* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
 static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
@@ -52489,7 +52495,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
 
 CSIM_API csim_capacity csim_world_capacity(const csim_world *w) { return csimi_capacity_of(&w->store.capacity); }
 
-CSIM_API csim_capacity csim_world_used(const csim_world *w) { return csimi_capacity_of(&w->high); }
+CSIM_API csim_capacity csim_world_used(const csim_world *w) { return w->def.capacity; }
 
 CSIM_API const char *csim_last_error(const csim_world *w) { return w ? w->error.text : ""; }
 

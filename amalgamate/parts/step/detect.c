@@ -160,7 +160,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
     f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
@@ -196,7 +196,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     if (d.woke) return CSIMI_AGAIN;
     f->stats->contacts = d.needed;
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
-    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
         f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;

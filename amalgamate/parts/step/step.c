@@ -483,9 +483,9 @@ static csim_status csimi_grow(csim_world *w) {
     csimi_counts need = w->store.count;
     csim_status status;
     if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
-        need.contacts = need.ended = w->high.contacts;
-    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
-    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+        need.contacts = need.ended = w->def.capacity.contacts;
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->def.capacity.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->def.capacity.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
         return CSIM_CAPACITY;
     status = csimi_ensure(w, &need, "csim_world_step");

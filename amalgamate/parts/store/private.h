@@ -444,7 +444,7 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
 struct csim_world {
-    csim_world_def def;
+    csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
     /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
        worlds alone is linked without it */
@@ -461,7 +461,6 @@ struct csim_world {
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
-    csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
     uint64_t steps;         /* done; in a row, the last one among them: */
@@ -484,7 +483,7 @@ CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, i
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes); /* counts or capacities: each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */

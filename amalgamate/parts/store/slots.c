@@ -163,7 +163,10 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
 }
 
 /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
-CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
+CSIMI_FN void csimi_note_high(csim_world *w) {
+    const csim_capacity now = csimi_capacity_of(&w->store.count);
+    csimi_raise(&w->def.capacity, &now, sizeof now);
+}
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
