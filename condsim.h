@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c9bae594fdd4c7d4
+   Hash of the parts: f9ff088e779602bc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3693,19 +3693,14 @@ typedef struct csimi_state {
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
     int *tet;                    /* [4 tet_count] nodes */
-    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
     csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    unsigned char *tet_material; /* [tet_count] csim_material */
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
-    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     csim_real *membrane_data;         /* [4 membrane_count] rest volume m^3; mu, lambda of plane stress Pa; beta_K s */
     csim_real *membrane_fold;         /* [9 membrane_count] form Q in the angles 00 11 22 12 20 01, J; rest angles */
-    unsigned char *membrane_material; /* [membrane_count] csim_material */
     int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
 
     csimi_place *spring;    /* [2 spring_count] ends */
@@ -3716,35 +3711,41 @@ typedef struct csimi_state {
     csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
     csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
     csim_real *frame_torque;   /* [3 frame_count] N m, external, of the coming step */
-    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
     unsigned char *frame_mode; /* [frame_count] CSIMI_FREE ... */
     int *edge_node;            /* [2 frame_count] */
     csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
     int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
     csimi_bend *bend; /* [bend_count] */
-    csim_real
-        *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
+    csim_real *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
-    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
-    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
-                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
-    csim_real *coord_force;     /* [3 coord_count] of the coming step */
-    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
-    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
     csim_real *slack_rate;      /* [12 axes_count] rates of the massless coordinates behind their soft rows */
     csim_real *slack_force;     /* the same; 0 */
-    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
-    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
     struct csimi_reduced_work *reduced_work; /* scratch */
+
+#if CSIMI_HAS_FAR /* in other builds nobody asks for these */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
+    unsigned char *membrane_material; /* [membrane_count] csim_material */
+    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
+    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
+    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
+    csim_real *coord_force;     /* [3 coord_count] of the coming step */
+    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
+    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
+    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
+#endif
 } csimi_state;
 
 /* Numbers of one step, with v_{k+1} = v_k + (v - v_k) / theta (COND paper eq. 4-9): backward Euler theta = sigma = 1,
@@ -6050,8 +6051,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
-/* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes); /* counts or capacities: each to at least that */
+/* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */
@@ -10176,14 +10177,16 @@ CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 poi
 CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     return (void)weight, (void)height, csimi_place_node(node[0]);
 }
-CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight, csim_vec3 off) {
-    return (void)s, (void)off, csimi_place_face(node, weight, 0);
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *w, csim_vec3 off) {
+    return (void)s, (void)off, csimi_place_face(node, w, 0);
 }
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
     return csimi_place_edge(s, link, point);
 }
 static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) { return (void)s, csimi_load3(p->local); }
-static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 v) { return (void)s, (void)p, v; }
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 at) {
+    return (void)at, csimi_far_point(s, p);
+}
 static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) { return csimi_far_point(s, p); }
 static int csimi_far_term_count(const csimi_place *p) { return (void)p, 0; }
 static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 at, int *block, csim_real *J) {

@@ -353,14 +353,16 @@ CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 poi
 CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     return (void)weight, (void)height, csimi_place_node(node[0]);
 }
-CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *weight, csim_vec3 off) {
-    return (void)s, (void)off, csimi_place_face(node, weight, 0);
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *w, csim_vec3 off) {
+    return (void)s, (void)off, csimi_place_face(node, w, 0);
 }
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
     return csimi_place_edge(s, link, point);
 }
 static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) { return (void)s, csimi_load3(p->local); }
-static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 v) { return (void)s, (void)p, v; }
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 at) {
+    return (void)at, csimi_far_point(s, p);
+}
 static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) { return csimi_far_point(s, p); }
 static int csimi_far_term_count(const csimi_place *p) { return (void)p, 0; }
 static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 at, int *block, csim_real *J) {
