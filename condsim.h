@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f9ff088e779602bc
+   Hash of the parts: 207a8ee14ed72ed2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4592,11 +4592,10 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
                            const csim_contact *contacts, const csim_term *terms, int *island, int *contact_island,
                            int *scratch);
 
-/* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
-   one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
-   contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
-   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
-   their order. O(size). */
+/* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or one block with
+   weight I, no block carrying two contacts: adds a virtual node per general side (and per further contact on a node,
+   J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual side in phi. Everything
+   lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. O(size). */
 typedef struct csimi_nodal {
     csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
                              rigid mode moves one exactly as its side moves it, J_v Z */
@@ -6420,10 +6419,17 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
+/* What is told of a found contact after the step: slots; the shapes, -1: of a body of nodes; its record of the step
+   before, -1: new; a point on a's surface; m/s: how fast they may still close after the step, which is phi without what
+   is given, and how fast they closed at its start, of those that begin to press. */
+#define CSIMI_FOUND_TOLD                                 \
+    uint64_t id;                                         \
+    int body_a, body_b, part_a, part_b, last;            \
+    csim_vec3 point_a, normal;                           \
+    csim_real gap, left, approach;
 /* A found contact before it becomes a row. */
 typedef struct csimi_found_contact {
-    uint64_t id;
-    int body_a, body_b; /* slots */
+    CSIMI_FOUND_TOLD
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
 #if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
@@ -6431,16 +6437,21 @@ typedef struct csimi_found_contact {
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
 #endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
-    csim_real gap;
-    int last; /* its record of the step before, -1: new */
-    int part_a, part_b; /* the shapes, -1: of a body of nodes */
-    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
-    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+    csim_vec3 meet;
 #if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
 #endif
 } csimi_found_contact;
+#if CSIMI_HAS_FAR || !defined(CONDSIM_NO_STATISTICS) || !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_EVENTS) || \
+    !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_JOINTS)
+#define CSIMI_TOLD_APART 0
+typedef csimi_found_contact csimi_told_contact;
+#else
+#define CSIMI_TOLD_APART 1 /* once islands are solved nobody asks for more: they take the room of the rest */
+typedef struct csimi_told_contact {
+    CSIMI_FOUND_TOLD
+} csimi_told_contact;
+#endif
 CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
 #if CSIMI_HAS_NODES
     return c->sink;
@@ -6515,6 +6526,7 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; or CSIMI_MISSED_... */
     csimi_found_contact *found; /* [contacts] */
+    csimi_told_contact *told;   /* [contacts] the same, or what is told of them */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
@@ -6928,6 +6940,7 @@ CSIM_INLINE size_t csimi_unseen_scratch(const csimi_counts *n) { return n ? 0 : 
 #endif
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f); /* before islands are solved */
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
 /* ---- sense.c, touching.c, tell.c */
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);
@@ -15958,8 +15971,7 @@ static bool csimi_height_plane_of(const csim_field *f, const int *first, const i
     const csim_real along = (east - x.z) / (csim_real)(last[0] - first[0]);
     const csim_real across = (north - x.z) / (csim_real)(last[1] - first[1]);
     const csim_real near = CSIM_R(5e-7) * (csimi_abs(x.z) + csimi_abs(east) + csimi_abs(north));
-    const csim_vec3 n =
-        csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
+    const csim_vec3 n = csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
     bool even = true;
     int i, j;
     *top = x.z;
@@ -16174,8 +16186,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i],
-                              "0..vertex_count - 1");
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 
@@ -17442,8 +17453,7 @@ CSIMI_FN void csimi_bounds_tend(csimi_bounds_tree *t, bool always) {
 
 /* ---- walks. Stacks hold one waiting child a level. */
 
-CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower,
-                                   csim_vec3 upper) {
+CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper) {
     w->tree = t;
     csimi_store3(w->lower, lower);
     csimi_store3(w->upper, upper);
@@ -19972,8 +19982,7 @@ static void csimi_grid_moments(const csim_field *f, double *volume, double *firs
                 int below = 0;
                 for (c = 0; c < 8; c++) {
                     v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
-                                             (size_t)f->n[0] +
-                                         (size_t)(i + (c & 1))];
+                                             (size_t)f->n[0] + (size_t)(i + (c & 1))];
                     below += v[c] < 0;
                 }
                 if (below == 0) continue;
@@ -21862,8 +21871,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
-                                csim_certificate *out) {
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks, csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->rounded, &most);
@@ -22458,12 +22466,11 @@ static void csimi_local_ray(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone.
-   On the plane lambda_n = p - q . y and the energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside
-   the cone. The conic is y = r e, |e| = 1, r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set
-   inside is convex, so of all stationary points only one can be seen from y0 across the plane; a point is in sight when
-   (e + q) . (y - y0) <= 0, which is e . y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that
-   test the other way round.) */
+/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone. On the plane lambda_n = p - q . y and the
+   energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside the cone. The conic is y = r e, |e| = 1,
+   r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set inside is convex, so of all stationary
+   points only one can be seen from y0 across the plane; a point is in sight when (e + q) . (y - y0) <= 0, which is e .
+   y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that test the other way round.) */
 typedef struct csimi_conic {
     csim_real p, q[2], s[2], d[2];
     csim_real e0[2], n0; /* direction of y0, and lambda_n(y0) / |y0| */
@@ -23350,8 +23357,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         const double *G = c->jacobian + 18 * b;
         for (r = 0; r < 3; ++r)
             for (j = 0; j < 6; ++j)
-                DG[6 * r + j] =
-                    stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
+                DG[6 * r + j] = stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;
@@ -26603,8 +26609,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 
 /* The blocks that A couples to block i, into queue, and their mark; returns how many, *touched whether something
    acts on them. */
-static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark,
-                              bool *touched) {
+static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
     l->alone[i] = mark;
@@ -28988,11 +28993,10 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
 /* ==== begin solve/cascade.c ===================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
 /* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
-   alone. Where W can be read row by row a sweep is Gauss-Seidel with the
-   exact solution of one contact; where W is only a product it is the same with every contact solved at once against
-   sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). Between the stages of
-   solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/nonsmooth.c). Each stage
-   starts from the best impulses seen. */
+   alone. Where W can be read row by row a sweep is Gauss-Seidel with the exact solution of one contact; where W is only
+   a product it is the same with every contact solved at once against sigma I >= W / 1.5 in the place of its diagonal
+   block (the step of COND on impulses). Between the stages of solve/stages.c stands a burst of Newton's method on the
+   Fischer-Burmeister equations (solve/nonsmooth.c). Each stage starts from the best impulses seen. */
 
 enum { CSIMI_CASCADE_WINDOW = 20 };
 enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
@@ -32213,8 +32217,7 @@ static void csimi_quick_bias(csimi_bounded *s) {
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
         const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
-        const csim_real next =
-            csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
+        const csim_real next = csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
         csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
@@ -32296,8 +32299,7 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
             csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
-                u[k] += r->contact->phi[k] +
-                        CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
+                u[k] += r->contact->phi[k] + CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
             csimi_mul3(r->inverse, u, x);
             for (k = 0; k < 3; ++k) next[k] -= x[k];
         } else {
@@ -33553,8 +33555,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
                           : !params    ? "params"
                           : !workspace ? "workspace"
                           : !solution  ? "solution"
-                                       : "outcome",
-                          false, 0, "a pointer");
+                                       : "outcome", false, 0, "a pointer");
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
@@ -33788,8 +33789,7 @@ static void csimi_look_refit(csimi_store *s, int slot) {
     csim_real *x = s->look.x + 3 * (size_t)b->first_surface;
     int i;
     for (i = 0; i < b->surface_count; i++)
-        csimi_store3(x + 3 * (size_t)i,
-                     csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
+        csimi_store3(x + 3 * (size_t)i, csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
     csimi_surface_refit(&surface);
 }
 
@@ -37884,8 +37884,7 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(can_sleep), CSIMI_FLAG(disabled), CSIMI_CHOICE(motion_then, CSIM_MOTION_COUNT_),
         CSIMI_REALS(centre), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(edge), CSIMI_AMOUNTS(self_distance),
         CSIMI_AMOUNTS(sigma), CSIMI_FLAG(rest.asleep), CSIMI_FLAG(rest.woke), CSIMI_FLAG(rest.drowsy),
-        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm),
-    };
+        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37894,8 +37893,7 @@ static bool csimi_geometry_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_CHOICE(kind, CSIM_SHAPE_COUNT_), CSIMI_REALS(local.position), CSIMI_TURN(local.rotation),
         CSIMI_AMOUNTS(half), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(half_height), CSIMI_AMOUNTS(spacing),
-        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls),
-    };
+        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls)};
     int i, hulls = 0;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) { /* hulls stand in the order of their shapes */
@@ -37962,8 +37960,7 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_FLAG(alive), CSIMI_CHOICE(kind, CSIMI_EXCLUSION + 1), CSIMI_INDEX(next_free, links),
         CSIMI_FLAG(apart), CSIMI_AMOUNTS(break_force), CSIMI_REALS(tension), CSIMI_FLAG(broken),
-        CSIMI_FLAG(broke),
-    };
+        CSIMI_FLAG(broke)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37975,8 +37972,7 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target), CSIMI_AMOUNTS(motor.speed),
         CSIMI_AMOUNTS(motor.force), CSIMI_REALS(ratio), CSIMI_REALS(offset), CSIMI_AMOUNTS(break_force),
         CSIMI_AMOUNTS(break_torque), CSIMI_REALS(position), CSIMI_AMOUNTS(scale), CSIMI_REALS(impulse),
-        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff),
-    };
+        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37987,8 +37983,7 @@ static bool csimi_axis_sound(const csimi_staged *s, const char *name, int item, 
         CSIMI_CHOICE(hold, CSIM_HOLD_COUNT_), CSIMI_FLAG(limited), CSIMI_REALS(lower), CSIMI_REALS(upper),
         CSIMI_AMOUNTS(limit), CSIMI_AMOUNTS(spring), CSIMI_REALS(target), CSIMI_REALS(rate),
         CSIMI_AMOUNTS(spring_force), CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target),
-        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force),
-    };
+        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force)};
     csim_axis_def d;
     if (!csimi_parts_sound(s, name, item, at, parts, CSIMI_COUNT_OF(parts))) return false;
     CSIMI_MEMCPY(&d, at, sizeof d);
@@ -38000,8 +37995,7 @@ static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_AMOUNTS(cone), CSIMI_AMOUNTS(cone_limit), CSIMI_REALS(position), CSIMI_REALS(turn),
         CSIMI_REALS(impulse), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(weight),
-        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa),
-    };
+        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < 6 * a->count; i++) {
@@ -38036,8 +38030,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(self_contact), CSIMI_CHOICE(mode, CSIMI_KINEMATIC + 1),
         CSIMI_CHOICE(modes, CSIM_MODES_MOST + 1), CSIMI_FLAG(linear), CSIMI_FLAG(anchored),
         CSIMI_COUNT(node_count, nodes), CSIMI_COUNT(number_count, modal), CSIMI_AMOUNTS(mass_damping),
-        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions),
-    };
+        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38048,8 +38041,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_REALS(axis), CSIMI_AMOUNTS(mass), CSIMI_REALS(com), CSIMI_REALS(inertia),
         CSIMI_AMOUNTS(armature), CSIMI_AMOUNTS(damping), CSIMI_AMOUNTS(friction), CSIMI_REALS(lower),
         CSIMI_REALS(upper), CSIMI_AMOUNTS(soft), CSIMI_AMOUNTS(stiffness), CSIMI_AMOUNTS(rate_gain),
-        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share),
-    };
+        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38058,8 +38050,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_REALS(point), CSIMI_REALS(normal), CSIMI_REALS(gap), CSIMI_REALS(impulse),
         CSIMI_REALS(normal_impulse), CSIMI_REALS(friction_impulse), CSIMI_REALS(slip),
-        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming),
-    };
+        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming)};
     int i;
     for (i = 0; i < a->count; i++) {
         csim_body_id id[2];
@@ -38171,8 +38162,7 @@ static bool csimi_live_slot_sound(const csimi_staged *s, const csimi_array *a) {
 static bool csimi_kept_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_kept csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag),
-    };
+        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -39115,8 +39105,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
-                          "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
@@ -39347,7 +39336,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
+    f->found = (csimi_found_contact *)f->told;
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
@@ -39375,6 +39365,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
@@ -39452,8 +39443,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
         if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
-CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
-                            csimi_state *next) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v, csimi_state *next) {
     const csimi_model *table = csimi_model_table();
     csimi_step part = *step;
     int i;
@@ -40465,8 +40455,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
 
 /* Where the line of a cable's edge is inside a solid at the edge or vertex e[1], which is its nearest, n points out all
    the same. False: that is met from another side. */
-static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v,
-                               csim_vec3 *n) {
+static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v, csim_vec3 *n) {
     const csimi_sheet_edge *e = q->e;
     csimi_surface_hit hit;
     csim_real gap;
@@ -40478,8 +40467,7 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
-    return (corner[0] == u || corner[1] == u || corner[2] == u) &&
-           (corner[0] == v || corner[1] == v || corner[2] == v);
+    return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
 static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, const csim_real *t, csim_vec3 n,
@@ -43298,8 +43286,7 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
         if (tree->reactions && tree->mode == CSIMI_FREE)
             csimi_react_tree(w, f, t);
         else
-            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
-                         6 * sizeof(csim_real) * (size_t)tree->link_count);
+            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0, 6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
     (void)step;
 }
@@ -44148,8 +44135,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -45774,16 +45760,26 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact *c) {
+    const csim_vec3 v = csim_sub(csimi_place_velocity(s, &c->a, c->meet), csimi_place_velocity(s, &c->b, c->meet));
+    return -csim_dot(c->normal, v);
+}
+
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
+        f->found[i].approach = csimi_approach(&w->store.state, f->found + i);
+        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
+    }
+}
+
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
-    const csimi_state *s = &w->store.state;
+static csim_real csimi_coming(const csim_world *w, csimi_told_contact *found, const csim_contact_info *info) {
     csim_real speed;
-    if (info->began) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
-                                     csimi_place_velocity(s, &found->b, found->meet));
-        found->approach = -csim_dot(found->normal, v);
-    }
+#if !CSIMI_TOLD_APART
+    if (info->began) found->approach = csimi_approach(&w->store.state, found);
+#endif
     speed = info->began ? found->approach : w->store.contact[found->last].coming;
     return speed > 0 && found->left > speed / 10 ? speed : 0;
 }
@@ -45793,7 +45789,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        csimi_found_contact *found = f->found + i;
+        csimi_told_contact *found = f->told + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -47196,6 +47192,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_rows(w, f, arena);
     if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
+    csimi_note_told(w, f);
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
@@ -47266,8 +47263,7 @@ static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_aren
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-        (int64_t)CSIMI_AXES_LINES * n->axes;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows + (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -47367,8 +47363,7 @@ static bool csimi_all_asleep(const csim_world *w) {
     return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
            w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
            w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
-                   w->store.told.sleep_count ==
-               0;
+                   w->store.told.sleep_count == 0;
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
@@ -48779,8 +48774,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm,
-                                  "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
                                   "third axes that point along their edges");
@@ -51734,8 +51728,7 @@ static CSIMI_NOINLINE void csimi_draw_limits(csimi_pen *p, const csimi_joint *j,
         csim_vec3 last = csim_v3(0, 0, 0);
         for (i = 0; i <= CSIMI_ROUND; i++) {
             const csim_real t = 2 * CSIMI_PI * (csim_real)i / CSIMI_ROUND;
-            const csim_quat swing =
-                csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
+            const csim_quat swing = csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
             const csim_vec3 rim = csim_madd(
                 at.at.b, size, csim_rotate(csim_quat_mul(at.at.base, swing), csim_v3(1, 0, 0)));
             if (i > 0) csimi_draw_line(p, last, rim);
@@ -56081,6 +56074,8 @@ CSIMI_WARM
 #undef CSIMI_STEP_PRIVATE_H
 #undef CSIMI_MEETS
 #undef CSIMI_ALONE
+#undef CSIMI_FOUND_TOLD
+#undef CSIMI_TOLD_APART
 #undef CSIMI_AGAIN
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_IO_PRIVATE_H

@@ -46,11 +46,10 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
                            const csim_contact *contacts, const csim_term *terms, int *island, int *contact_island,
                            int *scratch);
 
-/* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
-   one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
-   contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
-   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
-   their order. O(size). */
+/* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or one block with
+   weight I, no block carrying two contacts: adds a virtual node per general side (and per further contact on a node,
+   J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual side in phi. Everything
+   lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. O(size). */
 typedef struct csimi_nodal {
     csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
                              rigid mode moves one exactly as its side moves it, J_v Z */

@@ -372,8 +372,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         const double *G = c->jacobian + 18 * b;
         for (r = 0; r < 3; ++r)
             for (j = 0; j < 6; ++j)
-                DG[6 * r + j] =
-                    stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
+                DG[6 * r + j] = stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;

@@ -70,8 +70,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
         if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
-CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
-                            csimi_state *next) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v, csimi_state *next) {
     const csimi_model *table = csimi_model_table();
     csimi_step part = *step;
     int i;

@@ -538,8 +538,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
     csim_real *begun;
     int i;

@@ -326,6 +326,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_rows(w, f, arena);
     if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
+    csimi_note_told(w, f);
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
@@ -396,8 +397,7 @@ static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_aren
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-        (int64_t)CSIMI_AXES_LINES * n->axes;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows + (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -497,8 +497,7 @@ static bool csimi_all_asleep(const csim_world *w) {
     return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
            w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
            w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
-                   w->store.told.sleep_count ==
-               0;
+                   w->store.told.sleep_count == 0;
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {

@@ -350,8 +350,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
 
 /* Where the line of a cable's edge is inside a solid at the edge or vertex e[1], which is its nearest, n points out all
    the same. False: that is met from another side. */
-static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v,
-                               csim_vec3 *n) {
+static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v, csim_vec3 *n) {
     const csimi_sheet_edge *e = q->e;
     csimi_surface_hit hit;
     csim_real gap;
@@ -363,8 +362,7 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
-    return (corner[0] == u || corner[1] == u || corner[2] == u) &&
-           (corner[0] == v || corner[1] == v || corner[2] == v);
+    return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
 static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, const csim_real *t, csim_vec3 n,

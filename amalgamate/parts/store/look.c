@@ -65,8 +65,7 @@ static void csimi_look_refit(csimi_store *s, int slot) {
     csim_real *x = s->look.x + 3 * (size_t)b->first_surface;
     int i;
     for (i = 0; i < b->surface_count; i++)
-        csimi_store3(x + 3 * (size_t)i,
-                     csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
+        csimi_store3(x + 3 * (size_t)i, csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
     csimi_surface_refit(&surface);
 }
 

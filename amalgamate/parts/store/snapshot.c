@@ -218,8 +218,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
-                          "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;

@@ -68,8 +68,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm,
-                                  "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
                                   "third axes that point along their edges");
