@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 207a8ee14ed72ed2
+   Hash of the parts: 25e0e132aeb571b2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5335,11 +5335,9 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
 /* One contact. */
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
-    const csim_contact *contact;
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
-    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -5349,6 +5347,7 @@ typedef struct csimi_sweep {
     int n, contact_count;
     csimi_basis basis;
     csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real rms;       /* m/s, of the contacts' speeds, by rho */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last
@@ -26959,7 +26958,7 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
-        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
+        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].local.contact, (csim_real)eps);
 }
 
 /* ---- the order of the rows */
@@ -27173,8 +27172,9 @@ static bool csimi_burst_choose(csimi_sweep *s) {
     for (m = s->active_count = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
-        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
-        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
+        const bool friction = c->local.contact->law != CSIM_LAW_BILATERAL && c->local.contact->law != CSIM_LAW_BOX;
+        const csim_real pace = csimi_max(csimi_max(c->speed, s->rms), CSIMI_TINY); /* to measure velocities */
+        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * pace) continue;
         s->active[s->active_count++] = m;
     }
     for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
@@ -27290,7 +27290,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
+    return s->convex && csimi_law_is(c->local.contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -27300,7 +27300,7 @@ static void csimi_burst_lag(csimi_sweep *s) {
         csimi_sweep_contact *c = s->contacts + m;
         csim_real u[3];
         csimi_contact_velocity(s, c, u);
-        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+        c->lag = c->local.contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
     }
 }
 
@@ -27313,7 +27313,7 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->local.contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->local.contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
@@ -27339,9 +27339,9 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
         if (csimi_burst_is_convex(s, c))
-            csim_project_cone(c->contact->mu[0], trial, lambda);
+            csim_project_cone(c->local.contact->mu[0], trial, lambda);
         else
-            csimi_burst_project(c->contact, trial, lambda);
+            csimi_burst_project(c->local.contact, trial, lambda);
         for (i = 0; i < 3; ++i) change[i] = (csimi_wide)lambda[i] - (csimi_wide)s->loop.centre[3 * m + i];
         for (i = c->first; i < c->first + c->count; ++i)
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
@@ -27423,8 +27423,8 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
-                           s->loop.x + 3 * (ptrdiff_t)m, G);
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->local.contact),
+                           c->local.contact, t, s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     if (large) {
@@ -27665,14 +27665,15 @@ static void csimi_sweep_pass(void *problem) {
 static void csimi_sweep_project(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m;
-    for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_impulse_allow(s->contacts[m].local.contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
 /* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     csim_real u[3], x[3], y[3];
     int k;
     csimi_contact_velocity(s, c, u);
@@ -27917,7 +27918,7 @@ CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const c
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     const csim_real trace = c->local.W[0] + c->local.W[3] + c->local.W[5];
     csim_real mobility = 0;
     if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
@@ -27929,7 +27930,6 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_wide sum = 0, weight = 0;
-    csim_real rms;
     int m, k, at = 0;
     for (k = 0; k < 3 * s->n; ++k) s->load += (csimi_wide)s->problem->b[k] * (csimi_wide)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
@@ -27937,7 +27937,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         const csim_contact *contact = s->problem->contacts + m;
         csim_real scale, W[9];
         CSIMI_MEMSET(c, 0, sizeof *c);
-        c->contact = contact;
+        c->local.contact = contact;
         c->first = at;
         c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
@@ -27954,9 +27954,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
             s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
-    rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
-    for (m = 0; m < s->contact_count; ++m)
-        s->contacts[m].pace = csimi_max(csimi_max(s->contacts[m].speed, rms), CSIMI_TINY);
+    s->rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
     csimi_sweep_prepare(s, 0);
 }
 
