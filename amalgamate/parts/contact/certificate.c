@@ -501,8 +501,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
-                                csim_certificate *out) {
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks, csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->rounded, &most);

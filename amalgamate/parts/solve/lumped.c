@@ -87,8 +87,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 
 /* The blocks that A couples to block i, into queue, and their mark; returns how many, *touched whether something
    acts on them. */
-static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark,
-                              bool *touched) {
+static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
     l->alone[i] = mark;

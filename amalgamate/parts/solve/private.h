@@ -711,11 +711,9 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
 /* One contact. */
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
-    const csim_contact *contact;
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
-    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -725,6 +723,7 @@ typedef struct csimi_sweep {
     int n, contact_count;
     csimi_basis basis;
     csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real rms;       /* m/s, of the contacts' speeds, by rho */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last

@@ -69,7 +69,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
+    f->found = (csimi_found_contact *)f->told;
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
@@ -97,6 +98,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);

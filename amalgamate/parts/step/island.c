@@ -475,7 +475,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = &f->stats;
+    csim_step_stats *t = f->stats;
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
@@ -510,7 +510,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
+    return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -559,8 +559,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -679,7 +678,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     csimi_terms_to_islands(f);
-    f->stats.certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
