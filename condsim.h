@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 25e0e132aeb571b2
+   Hash of the parts: ff644d3b2782ada8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -218,8 +218,8 @@
 #else
 #define CSIMI_HAS_MESHES 0
 #endif
-#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS)
-#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them */
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them, or what sleep sorts has their numbers */
 #else
 #define CSIMI_KEEPS_MESHES 0
 #endif
@@ -3548,7 +3548,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SLEEP)
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES
 #define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
 #else
 #define CSIMI_HAS_FAR 0
@@ -3720,6 +3720,7 @@ typedef struct csimi_state {
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
+    csim_real *link_position;   /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
@@ -3737,7 +3738,6 @@ typedef struct csimi_state {
     csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     unsigned char *membrane_material; /* [membrane_count] csim_material */
     csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
     csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
@@ -39306,11 +39306,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
-CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)csimi_most_aggregates(n);
-    csim_real *real;
-    int *number;
+static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -39318,6 +39314,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 #define CSIMI_X(axis, name, per) f->next.name = CSIMI_PUSH(arena, csim_real, (per) * (size_t)n->axis);
     CSIMI_POSITIONS(CSIMI_X)
 #undef CSIMI_X
+}
+
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
+    csim_real *real;
+    int *number;
+    if (early) csimi_next_layout(f, n, arena);
     f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
@@ -39363,6 +39368,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (!early) csimi_next_layout(f, n, arena);
     if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
