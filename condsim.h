@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 152aee055c913d25
+   Hash of the parts: 2ca55077d9e07036
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -218,8 +218,8 @@
 #else
 #define CSIMI_HAS_MESHES 0
 #endif
-#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS)
-#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them */
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them, or what sleep sorts has their numbers */
 #else
 #define CSIMI_KEEPS_MESHES 0
 #endif
@@ -1755,8 +1755,8 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Null: all zero but result, CSIM_RESULT_NOT_FINITE.
-   Energies: csim_world_totals. */
+/* Of the last step, also when it failed, in a filter of the one under way; all zero before the first. Null: all zero
+   but result, CSIM_RESULT_NOT_FINITE. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
@@ -3550,7 +3550,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SLEEP)
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES
 #define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
 #else
 #define CSIMI_HAS_FAR 0
@@ -3722,8 +3722,10 @@ typedef struct csimi_state {
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
+    csim_real *link_position;   /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
@@ -3739,13 +3741,11 @@ typedef struct csimi_state {
     csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     unsigned char *membrane_material; /* [membrane_count] csim_material */
     csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
     csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
     int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
-    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     double *modal;              /* numbers of reduced bodies: csimi_modal_view */
 #endif
 } csimi_state;
@@ -39279,11 +39279,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
-CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)csimi_most_aggregates(n);
-    csim_real *real;
-    int *number;
+static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -39291,6 +39287,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 #define CSIMI_X(axis, name, per) f->next.name = CSIMI_PUSH(arena, csim_real, (per) * (size_t)n->axis);
     CSIMI_POSITIONS(CSIMI_X)
 #undef CSIMI_X
+}
+
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
+    csim_real *real;
+    int *number;
+    if (early) csimi_next_layout(f, n, arena);
     f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
@@ -39336,6 +39341,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (!early) csimi_next_layout(f, n, arena);
     if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);

@@ -178,8 +178,8 @@
 #else
 #define CSIMI_HAS_MESHES 0
 #endif
-#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS)
-#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them */
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them, or what sleep sorts has their numbers */
 #else
 #define CSIMI_KEEPS_MESHES 0
 #endif

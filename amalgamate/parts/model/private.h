@@ -16,7 +16,7 @@
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SLEEP)
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES
 #define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
 #else
 #define CSIMI_HAS_FAR 0
@@ -188,8 +188,10 @@ typedef struct csimi_state {
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
+    csim_real *link_position;   /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
@@ -205,13 +207,11 @@ typedef struct csimi_state {
     csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     unsigned char *membrane_material; /* [membrane_count] csim_material */
     csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
     csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
     csim_real *coord_force;     /* [3 coord_count] of the coming step */
     csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
     int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
-    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     double *modal;              /* numbers of reduced bodies: csimi_modal_view */
 #endif
 } csimi_state;
