@@ -825,6 +825,7 @@ NEEDS("../shared/fc3d/Box_Stacks-i0122-82-5.txt", fc3d_box_stacks) {
     pair = (int *)toy_alloc(2 * (size_t)nnz, sizeof(int));
     memset(&A, 0, sizeof A);
     A.n = blocks;
+    A.end = NULL;
     A.row = (int *)toy_alloc((size_t)blocks + 1, sizeof(int));
     A.diag = (int *)toy_alloc((size_t)blocks, sizeof(int));
     A.col = (int *)toy_alloc((size_t)(nnz + blocks), sizeof(int));
