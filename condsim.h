@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8007ae67813dba7e
+   Hash of the parts: be2248327c0d3101
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -47263,9 +47263,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
-    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n) + csimi_sleep_scratch(n)); /* both at the end */
     solve = csimi_island_scratch(n, solver);
     most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);

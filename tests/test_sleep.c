@@ -656,6 +656,28 @@ TEST(a_step_that_fails_wakes_nobody) {
     free(block);
 }
 
+/* What touches is still told of when islands fall asleep: in a block made for many pairs the room of the solve, which is
+   given back by then, is less than theirs. */
+TEST(a_block_for_many_pairs_has_room_to_fall_asleep) {
+    csim_world_def d = csim_default_world_def();
+    csim_world *w = NULL;
+    size_t bytes = 0;
+    void *block;
+    d.can_sleep = true;
+    d.capacity.bodies = 4;
+    d.capacity.contacts = 6;
+    d.capacity.pairs = 5000;
+    STATUS(csim_world_bytes(&d, &bytes, NULL), CSIM_OK);
+    block = malloc(bytes + 64);
+    REQUIRE(block);
+    STATUS(csim_create_world_in(&d, (void *)(((uintptr_t)block + 63) / 64 * 64), bytes, &w, NULL), CSIM_OK);
+    ground(w);
+    (void)crate(w, 0, 0, CSIM_R(0.25));
+    CHECK(settle(w, 200) <= 200);
+    EQUAL(step(w).asleep, 1);
+    free(block);
+}
+
 /* ---- everything at once, by chance */
 
 TEST(random_worlds_keep_their_promises) {

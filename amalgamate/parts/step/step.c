@@ -426,9 +426,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
-    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n) + csimi_sleep_scratch(n)); /* both at the end */
     solve = csimi_island_scratch(n, solver);
     most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
