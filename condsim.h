@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: be2248327c0d3101
+   Hash of the parts: 2ca55077d9e07036
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -212,8 +212,18 @@
 #define CONDSIM_NO_NEWTON
 #endif
 #endif
-#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_MESHES 1 /* nodes with something between them */
+#else
+#define CSIMI_HAS_MESHES 0
+#endif
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them, or what sleep sorts has their numbers */
+#else
+#define CSIMI_KEEPS_MESHES 0
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || CSIMI_HAS_MESHES
 #define CSIMI_HAS_NODES 1
 #else
 #define CSIMI_HAS_NODES 0
@@ -540,10 +550,11 @@ CSIM_API csim_vec3 csim_normalize(csim_vec3 a);
    every diagonal block is present. The arrays belong to whoever made the matrix. */
 typedef struct csim_block_matrix {
     int n;          /* block rows; 3 n scalar unknowns */
-    int *row;       /* [n + 1] first block of each row in col and val */
-    int *col;       /* [row[n]] block column */
+    int *row;       /* [n + 1] first block of each row in col and val; row[n]: number of blocks of all rows */
+    int *end;       /* [n] where each row ends; null: where the next begins. With it rows may lie anywhere */
+    int *col;       /* [row[n], or to the last end] block column */
     int *diag;      /* [n] index of the diagonal block of each row in col and val */
-    csim_real *val; /* [9 row[n]] blocks */
+    csim_real *val; /* [9 times as many] blocks */
 } csim_block_matrix;
 
 #endif
@@ -1223,7 +1234,7 @@ typedef struct csim_problem_size {
     int blocks;          /* n */
     int matrix_blocks;   /* stored blocks of A */
     int contacts;
-    int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
+    int terms;           /* of all sides */
     int aggregates;      /* of the structure */
     int links;           /* of its chains */
     int elastic;         /* elements of the structure; XPBD */
@@ -1231,7 +1242,6 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
-    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -1745,8 +1755,8 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Null: all zero but result, CSIM_RESULT_NOT_FINITE.
-   Energies: csim_world_totals. */
+/* Of the last step, also when it failed, in a filter of the one under way; all zero before the first. Null: all zero
+   but result, CSIM_RESULT_NOT_FINITE. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
@@ -3423,6 +3433,8 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs /* [2 p
 /* Index of block (i, j) in col and val, or -1. Binary search in row i. */
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j);
 
+CSIM_INLINE int csimi_row_end(const csim_block_matrix *A, int i) { return A->end ? A->end[i] : A->row[i + 1]; }
+
 /* Of diagonal block i. */
 CSIM_INLINE csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];
@@ -3538,6 +3550,11 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES
+#define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
+#else
+#define CSIMI_HAS_FAR 0
+#endif
 /* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
    the kinds apart. */
 typedef enum csimi_place_kind {
@@ -3554,8 +3571,13 @@ typedef enum csimi_place_kind {
 
 typedef struct csimi_place {
     csimi_place_kind kind;
+#if CSIMI_HAS_FAR
     int item, node[4];
     csim_real local[6];
+#else
+    int item;
+    csim_real local[3];
+#endif
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -3673,19 +3695,14 @@ typedef struct csimi_state {
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
     int *tet;                    /* [4 tet_count] nodes */
-    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
     csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    unsigned char *tet_material; /* [tet_count] csim_material */
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
-    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
+    unsigned char *tet_slot;     /* [16 tet_count] place of block (a, b) in its row of A; 255: to be searched */
 
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
-    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     csim_real *membrane_data;         /* [4 membrane_count] rest volume m^3; mu, lambda of plane stress Pa; beta_K s */
     csim_real *membrane_fold;         /* [9 membrane_count] form Q in the angles 00 11 22 12 20 01, J; rest angles */
-    unsigned char *membrane_material; /* [membrane_count] csim_material */
     int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
 
     csimi_place *spring;    /* [2 spring_count] ends */
@@ -3696,35 +3713,41 @@ typedef struct csimi_state {
     csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
     csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
     csim_real *frame_torque;   /* [3 frame_count] N m, external, of the coming step */
-    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
     unsigned char *frame_mode; /* [frame_count] CSIMI_FREE ... */
     int *edge_node;            /* [2 frame_count] */
     csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
     int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
     csimi_bend *bend; /* [bend_count] */
-    csim_real
-        *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
+    csim_real *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
+    csim_real *link_position;   /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
-    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
-    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
-                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
-    csim_real *coord_force;     /* [3 coord_count] of the coming step */
-    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
-    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
     csim_real *slack_rate;      /* [12 axes_count] rates of the massless coordinates behind their soft rows */
     csim_real *slack_force;     /* the same; 0 */
-    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
-    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
     struct csimi_reduced_work *reduced_work; /* scratch */
+
+#if CSIMI_HAS_FAR /* in other builds nobody asks for these */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
+    unsigned char *membrane_material; /* [membrane_count] csim_material */
+    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
+    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
+    csim_real *coord_force;     /* [3 coord_count] of the coming step */
+    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
+    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
+#endif
 } csimi_state;
 
 /* Numbers of one step, with v_{k+1} = v_k + (v - v_k) / theta (COND paper eq. 4-9): backward Euler theta = sigma = 1,
@@ -4563,6 +4586,10 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
 /* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
 CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
 
+/* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
+   diagonal blocks D of A; 0 of a side without terms. */
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass);
+
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
    blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for
@@ -4574,26 +4601,39 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 /* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
    one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
    contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
-   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
-   their order. O(size). */
+   side in phi. Blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. The nodal matrix is
+   A + sum kappa [J_v -I]'[J_v -I]: the given A and beside it the couplings, which are applied, never stored as blocks.
+   O(size). */
+typedef struct csimi_hung {
+    int node, at; /* virtual node; place of its pull on the block */
+} csimi_hung;
 typedef struct csimi_nodal {
-    csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
-                             rigid mode moves one exactly as its side moves it, J_v Z */
+    csim_problem problem; /* the given one, but for the shift in phi and b, which is 0 on virtual nodes */
+    int count;            /* n, and virtual_count */
     int *node_a, *node_b; /* [contact_count] block of each side, -1: static */
-    csim_side *side;      /* [virtual_count] terms of the given problem that the virtual node follows */
-    csim_real *kappa;     /* [virtual_count] kg */
+    csim_real *start;     /* [3 count] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
+                             where a massless node is when its contact carries the last impulse */
     int virtual_count;
-    csim_real *start; /* [3 problem.A.n] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
-                         where a massless node is when its contact carries the last impulse */
+    csim_side *side;  /* [virtual_count] terms that the virtual node follows ... */
+    csim_real *kappa; /* ... with so many kg; */
+    int *begin;       /* place of the first of its pulls */
+    int *first;       /* [n + 1] of each block, what hangs on it ... */
+    csimi_hung *hung; /* [terms of the sides] */
+    csim_real *pull;  /* [3 terms of the sides] kappa J_v'(J_v v - v_v), by virtual nodes: scratch of a product */
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int contacts, int terms);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
-   v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
+   v[3n], lambda0[3 contact_count]: the start. Everything lives in the arena; CSIM_CAPACITY when that is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal);
+/* y = the nodal matrix times x [3 count]. Without rows only of the virtual nodes, whose pulls are kept: then, in any
+   split and with the same bits, csimi_nodal_rows does the blocks among [begin, end). */
+CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, csim_real *y, bool rows,
+                                  const csim_tasks *tasks);
+CSIMI_FN void csimi_nodal_rows(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end);
 
 /* ---- law.c */
 /* Derivative of csim_project_cone where t lies off the cone and its polar: along (1, mu d), and round the cone. */
@@ -4780,14 +4820,15 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
    the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
 
-/* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *scratch /* [3n] */);
+/* ---- weights.c: the diagonal W of COND, for the nodal matrix. pinned[n] marks the blocks that carry a contact: there
+   W is one scalar. */
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w);
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch /* [6 count] */);
 /* Largest eigenvalue of W A by CSIMI_LANCZOS steps (a lower bound, good to a few per cent); with the value known from
    an earlier solve 4 steps decide whether it still serves. work[9n]; adds to *products. */
 enum { CSIMI_LANCZOS = 12 };
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks);
 
 /* ---- coarse.c: the rigid-mode correction p += scale Z H^-1 Z' M f. */
@@ -5315,11 +5356,9 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
 /* One contact. */
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
-    const csim_contact *contact;
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
-    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -5329,6 +5368,7 @@ typedef struct csimi_sweep {
     int n, contact_count;
     csimi_basis basis;
     csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real rms;       /* m/s, of the contacts' speeds, by rho */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last
@@ -5535,6 +5575,8 @@ CSIMI_FN bool csimi_cond_stale(const csimi_cond *c);
 /* ---- virtual.c */
 CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node);
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node);
+/* compliance that the virtual nodes of contact m add to it, 1/kg */
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m);
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w);
 /* impulse of contact m before its law, virtual nodes eliminated; returns the compliance */
 CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial);
@@ -5563,6 +5605,13 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
    grows, compacts, saves, restores and hashes it. Scratch for a step is the tail of the block. */
 #ifndef CSIMI_STORE_PRIVATE_H
 #define CSIMI_STORE_PRIVATE_H
+
+/* Numbers that are 0 where nothing has a mesh and no snapshot brings one: two bits are room enough. */
+#if CSIMI_KEEPS_MESHES
+#define CSIMI_OF_MESH(member) member
+#else
+#define CSIMI_OF_MESH(member) member : 2
+#endif
 
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
@@ -5603,16 +5652,16 @@ typedef struct csimi_body {
     int tree;                   /* trees and reduced bodies: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
-    int first_tet, tet_count;
-    int first_membrane, membrane_count;
-    int first_surface, surface_count; /* surface nodes of solids */
-    int first_triangle, triangle_count;
-    int first_frame, frame_count; /* edges of cables */
-    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    int CSIMI_OF_MESH(first_tet), CSIMI_OF_MESH(tet_count);
+    int CSIMI_OF_MESH(first_membrane), CSIMI_OF_MESH(membrane_count);
+    int CSIMI_OF_MESH(first_surface), CSIMI_OF_MESH(surface_count); /* surface nodes of solids */
+    int CSIMI_OF_MESH(first_triangle), CSIMI_OF_MESH(triangle_count);
+    int CSIMI_OF_MESH(first_frame), CSIMI_OF_MESH(frame_count); /* edges of cables */
+    int first_bend, CSIMI_OF_MESH(bend_count);                  /* their own bend elements, those of links left out */
     bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
     bool self_contact;            /* cables: edges that are no neighbours may touch */
     bool closed;                  /* cables: the last edge leads back to the first node */
-    int aggregate_count;          /* of a solid */
+    int CSIMI_OF_MESH(aggregate_count); /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
@@ -5735,8 +5784,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 #else
 #define CSIMI_SHEET_ARRAYS(X)
 #endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_KEEPS_MESHES
 #define CSIMI_SURFACE_ARRAYS(X)                                                           \
     X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
     X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
@@ -5986,7 +6034,7 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
 struct csim_world {
-    csim_world_def def;
+    csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
     /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
        worlds alone is linked without it */
@@ -6003,9 +6051,10 @@ struct csim_world {
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
-    csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
+    uint64_t steps;         /* done; in a row, the last one among them: */
+    int missed, unchecked; /* not certified; with islands that were not to be */
 };
 
 /* Velocity blocks of a world with these counts. */
@@ -6023,8 +6072,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes); /* counts or capacities: each to at least that */
 /* Makes each capacity at least need; the world is unchanged when this fails. */
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */
@@ -6392,10 +6441,17 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
+/* What is told of a found contact after the step: slots; the shapes, -1: of a body of nodes; its record of the step
+   before, -1: new; a point on a's surface; m/s: how fast they may still close after the step, which is phi without what
+   is given, and how fast they closed at its start, of those that begin to press. */
+#define CSIMI_FOUND_TOLD                                 \
+    uint64_t id;                                         \
+    int body_a, body_b, part_a, part_b, last;            \
+    csim_vec3 point_a, normal;                           \
+    csim_real gap, left, approach;
 /* A found contact before it becomes a row. */
 typedef struct csimi_found_contact {
-    uint64_t id;
-    int body_a, body_b; /* slots */
+    CSIMI_FOUND_TOLD
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
 #if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
@@ -6403,16 +6459,21 @@ typedef struct csimi_found_contact {
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
 #endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
-    csim_real gap;
-    int last; /* its record of the step before, -1: new */
-    int part_a, part_b; /* the shapes, -1: of a body of nodes */
-    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
-    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+    csim_vec3 meet;
 #if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
 #endif
 } csimi_found_contact;
+#if CSIMI_HAS_FAR || !defined(CONDSIM_NO_STATISTICS) || !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_EVENTS) || \
+    !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_JOINTS)
+#define CSIMI_TOLD_APART 0
+typedef csimi_found_contact csimi_told_contact;
+#else
+#define CSIMI_TOLD_APART 1 /* once islands are solved nobody asks for more: they take the room of the rest */
+typedef struct csimi_told_contact {
+    CSIMI_FOUND_TOLD
+} csimi_told_contact;
+#endif
 CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
 #if CSIMI_HAS_NODES
     return c->sink;
@@ -6487,6 +6548,7 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; or CSIMI_MISSED_... */
     csimi_found_contact *found; /* [contacts] */
+    csimi_told_contact *told;   /* [contacts] the same, or what is told of them */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
@@ -6528,7 +6590,7 @@ typedef struct csimi_step_frame {
 #endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
-    csim_step_stats stats;
+    csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
 /* Lays the frame out for the given counts (capacities when counting). */
@@ -6900,6 +6962,7 @@ CSIM_INLINE size_t csimi_unseen_scratch(const csimi_counts *n) { return n ? 0 : 
 #endif
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f); /* before islands are solved */
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
 /* ---- sense.c, touching.c, tell.c */
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);
@@ -7558,25 +7621,10 @@ static double csimi_polynomial(int count, const double *c, double x) {
 /* sin (quarter 0) or cos (quarter 1) of x: r in [-pi/4, pi/4] plus quarter turns. Beyond 1e9 rad there is no meaning in
    the digits of x and it is taken as zero; NaN and infinity give NaN. */
 static double csimi_turn(double x, int quarter) {
-    static const double odd[] = {1,
-                                 -1.0 / 6,
-                                 1.0 / 120,
-                                 -1.0 / 5040,
-                                 1.0 / 362880,
-                                 -1.0 / 39916800,
-                                 1.0 / 6227020800,
-                                 -1.0 / 1307674368000,
-                                 1.0 / 355687428096000};
-    static const double even[] = {1,
-                                  -1.0 / 2,
-                                  1.0 / 24,
-                                  -1.0 / 720,
-                                  1.0 / 40320,
-                                  -1.0 / 3628800,
-                                  1.0 / 479001600,
-                                  -1.0 / 87178291200,
-                                  1.0 / 20922789888000,
-                                  -1.0 / 6402373705728000};
+    static const double odd[] = {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800,
+                                 -1.0 / 1307674368000, 1.0 / 355687428096000};
+    static const double even[] = {1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                                  -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
     double r, y;
     int k;
     if (!(x - x == 0)) return x - x;
@@ -8074,7 +8122,7 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs, int *r
 }
 
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j) {
-    int low = A->row[i], high = A->row[i + 1] - 1;
+    int low = A->row[i], high = csimi_row_end(A, i) - 1;
     while (low <= high) {
         int middle = low + (high - low) / 2;
         if (A->col[middle] == j) return middle;
@@ -8161,7 +8209,7 @@ CSIMI_FN void csimi_product_rows(const csim_block_matrix *A, const csim_real *x,
     int i;
     for (i = begin; i < end; i++) {
         size_t first = (size_t)A->row[i];
-        csimi_product_row(A->row[i + 1] - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
+        csimi_product_row(csimi_row_end(A, i) - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
     }
 }
 
@@ -8480,7 +8528,7 @@ static int csimi_dissect_levels(csimi_dissection *d, int from) {
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++) {
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++) {
             const int c = d->A->col[k];
             if (d->label[c] != label || d->level[c] >= 0) continue;
             d->level[c] = d->level[b] + 1;
@@ -8559,7 +8607,7 @@ static int csimi_factor_component(csimi_dissection *d, int from, int at, const u
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++)
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++)
             if (d->label[d->A->col[k]] < 0) {
                 d->label[d->A->col[k]] = 0;
                 d->queue[tail++] = d->A->col[k];
@@ -8610,7 +8658,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
     for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
         f->parent[k] = f->mark[k] = -1;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i >= 0 && i < k; i = next) {
                 next = f->mark[i];
                 f->mark[i] = k;
@@ -8621,7 +8669,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->mark[k] = -1;
     for (k = 0; k < f->n; k++) { /* every block of row k, found by climbing, is one of its column */
         f->mark[k] = k;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i < k && f->mark[i] != k; i = f->parent[i]) {
                 f->first[i + 1]++;
                 f->mark[i] = k;
@@ -8682,7 +8730,7 @@ static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k
     double *D = f->pivot + 9 * (size_t)k;
     f->mark[k] = k;
     for (c = 0; c < 9; c++) D[c] = 0;
-    for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++) {
+    for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++) {
         double *x;
         i = f->place[A->col[p]];
         if (i > k) continue;
@@ -9585,14 +9633,24 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
+/* Indices of the blocks of one element in A. */
+static void csimi_tet_slots(const csimi_state *s, const csim_block_matrix *A, int t, int *slot) {
+    const int *node = s->tet + 4 * (size_t)t;
+    const unsigned char *place = s->tet_slot + 16 * (size_t)t;
+    int k;
+    for (k = 0; k < 16; k++)
+        slot[k] = place[k] < 255 ? A->row[node[k / 4]] + place[k] : csimi_pattern_find(A, node[k / 4], node[k % 4]);
+}
+
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]);
     csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
     csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int a, b, c;
+    int a, b, c, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
@@ -9613,11 +9671,12 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
 /* The same for any material: projected tangent instead of squares of strains. */
 static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
     csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
     csimi_tet_view view;
-    int a, b, i, j;
+    int a, b, i, j, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_look(s, t, &view);
     csimi_project_stretches(&view.d);
     pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
@@ -9699,8 +9758,11 @@ CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern) {
     int t, a, b;
     for (t = 0; t < s->tet_count; t++)
         for (a = 0; a < 4; a++)
-            for (b = 0; b < 4; b++)
-                s->tet_slot[16 * t + 4 * a + b] = csimi_pattern_find(pattern, s->tet[4 * t + a], s->tet[4 * t + b]);
+            for (b = 0; b < 4; b++) {
+                const int i = s->tet[4 * t + a];
+                const int place = csimi_pattern_find(pattern, i, s->tet[4 * t + b]) - pattern->row[i];
+                s->tet_slot[16 * t + 4 * a + b] = (unsigned char)csimi_imin(place, 255);
+            }
 }
 
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
@@ -9819,8 +9881,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
-    !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_HAS_MESHES
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */
@@ -9851,19 +9912,38 @@ CSIMI_FN csimi_place csimi_place_node(int node) {
     return p;
 }
 
-CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
-    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
-    if (node < 0 || s->node_tree[node] < 0) return p;
-    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
-    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
-    return p;
-}
-
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
     p.item = k;
     csimi_store3(p.local, csim_unrotate(csimi_load_quat(s->rotation + 4 * (size_t)k), arm));
+    return p;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
+static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
+    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
+    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
+    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
+    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
+    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
+    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
+}
+
+/* ---- links, edges, faces and vertices of reduced bodies */
+
+#if CSIMI_HAS_FAR
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
+    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
+    if (node < 0 || s->node_tree[node] < 0) return p;
+    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
+    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
     return p;
 }
 
@@ -9919,22 +9999,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
 }
-
-CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
-CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
-}
-
-CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
-}
-
-/* ---- where it is and how it moves */
 
 /* Corners, unit normal and twice the area of a face. */
 typedef struct csimi_face {
@@ -10004,226 +10068,9 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
     }
 }
 
-CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 x = csimi_load3(p->local);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID:
-        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
-                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
-    case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
-    case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
-    case CSIMI_PLACE_FACE:
-        x = csim_v3(0, 0, 0);
-        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
-        if (csimi_face_off(p)) {
-            const csimi_face f = csimi_face_of(s, p);
-            x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
-        }
-        break;
-    }
-    return x;
-}
-
-CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real J[27], v[3] = {0, 0, 0};
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID: {
-        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
-        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
-        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
-    }
-    case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
-    case CSIMI_PLACE_EDGE:
-        return csim_add(csimi_edge_between(p, s->v),
-                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
-        break;
-    }
-    return csimi_load3(v);
-}
-
-static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
-    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
-                     csimi_load3(s->node_force + 3 * (size_t)node));
-}
-
 /* As if its joints were free. */
-static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
-    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
-}
-
-CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 a = csim_v3(0, 0, 0);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
-    case CSIMI_PLACE_RIGID:
-        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
-                         csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
-    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
-    case CSIMI_PLACE_EDGE:
-        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
-        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
-        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
-        break;
-    }
-    return a;
-}
-
-CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
-    csim_real x[3], W[27];
-    int k, n = csimi_place_term_count(p);
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE:
-        block[0] = p->item;
-        csimi_place_scaled_identity(1, J);
-        break;
-    case CSIMI_PLACE_VERTEX: csimi_place_scaled_identity(1, W); return csimi_reduced_terms(s, 1, &p->item, W, block, J);
-    case CSIMI_PLACE_RIGID:
-        block[0] = s->node_count + 2 * p->item;
-        block[1] = block[0] + 1;
-        csimi_place_scaled_identity(1, J);
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J + 9);
-        break;
-    case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
-    case CSIMI_PLACE_EDGE:
-        block[0] = p->node[0];
-        block[1] = p->node[1];
-        block[2] = csimi_first_frame_block(s) + p->item;
-        csimi_place_scaled_identity(1 - p->local[2], J);
-        csimi_place_scaled_identity(p->local[2], J + 9);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J + 18);
-        break;
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, W);
-        if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
-        for (k = 0; k < 3; k++) block[k] = p->node[k];
-        CSIMI_MEMCPY(J, W, sizeof W);
-        break;
-    }
-    return n;
-}
-
-CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return 1;
-    case CSIMI_PLACE_RIGID: return 2;
-    case CSIMI_PLACE_LINK: return p->node[0];
-    case CSIMI_PLACE_EDGE: return 3;
-    case CSIMI_PLACE_FACE: return p->node[3] > 0 ? p->node[3] : 3;
-    case CSIMI_PLACE_VERTEX: return p->node[0];
-    }
-    return 0;
-}
-
-/* ---- mass */
-
-CSIMI_FN void csimi_place_prepare(csimi_state *s) {
-    int i, k;
-    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
-        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
-        csimi_inverse3(I, inverse);
-    }
-}
-
-/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
-static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
-    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
-    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
-    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
-    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
-    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
-    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
-}
-
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
-    int k;
-    if (!csimi_place_free(s, p)) return 0;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_LINK: return 0; /* from A */
-    case CSIMI_PLACE_RIGID:
-        trace = 3 / s->rigid_mass[p->item];
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J);
-        trace = csimi_arm_mobility(trace, J, s->rigid_inverse + 9 * (size_t)p->item);
-        break;
-    case CSIMI_PLACE_EDGE:
-        for (k = 0; k < 2; k++) {
-            csim_real share = k ? p->local[2] : 1 - p->local[2];
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
-        }
-        if (s->frame_mode[p->item] != CSIMI_FREE) break;
-        csimi_frame_inertia_world(s, p->item, I);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J);
-        if (csimi_inverse3(I, inverse)) trace = csimi_arm_mobility(trace, J, inverse);
-        break;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return 0;
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 27; k++)
-            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
-        break;
-    }
-    return trace > 0 ? 3 / trace : 0;
-}
-
-CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
-    case CSIMI_PLACE_EDGE:
-        return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
-               s->frame_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_VERTEX: return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return s->tree[s->node_tree[p->node[0]]].mode == CSIMI_FREE;
-        for (k = 0; k < 3; k++)
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
-        break;
-    }
-    return false;
-}
-
-/* ---- identity, turning, bookkeeping */
-
-CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
-    int k;
-    if (a->kind != b->kind || a->item != b->item) return false;
-    if (a->kind != CSIMI_PLACE_FACE) return true;
-    for (k = 0; k < 3; k++)
-        if (a->node[k] != b->node[k]) return false;
-    return true;
+static csim_vec3 csimi_tree_fall(const csimi_state *s, int tree) {
+    return csim_scale(s->tree[tree].mode == CSIMI_FREE ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
 }
 
 /* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
@@ -10245,42 +10092,286 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
     return csimi_load3(world);
 }
 
+/* Links are the only such places of builds without meshes. */
+CSIMI_KNOWN bool csimi_on_link(const csimi_place *p) { return !CSIMI_HAS_MESHES || p->kind == CSIMI_PLACE_LINK; }
+
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE) return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
+    for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+    if (csimi_face_off(p)) {
+        const csimi_face f = csimi_face_of(s, p);
+        x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
+    }
+    return x;
+}
+
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real J[27], v[3] = {0, 0, 0};
+    int k;
+    if (csimi_on_link(p)) return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_add(csimi_edge_between(p, s->v),
+                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
+    csimi_face_terms(s, p, J);
+    for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
+    return csimi_load3(v);
+}
+
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csimi_tree_fall(s, s->tree_link[p->item].tree);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_tree_fall(s, s->node_tree[p->item]);
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
+        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
+    }
+    if (p->node[3] > 0) return csimi_tree_fall(s, s->node_tree[p->node[0]]);
+    for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+    return a;
+}
+
+static int csimi_far_term_count(const csimi_place *p) {
+    if (csimi_on_link(p) || p->kind == CSIMI_PLACE_VERTEX) return p->node[0];
+    return p->kind == CSIMI_PLACE_FACE && p->node[3] > 0 ? p->node[3] : 3;
+}
+
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3], W[27];
+    int k;
+    if (csimi_on_link(p)) return csimi_link_terms(s, p->item, point, block, J);
+    if (p->kind == CSIMI_PLACE_VERTEX) {
+        csimi_place_scaled_identity(1, W);
+        return csimi_reduced_terms(s, 1, &p->item, W, block, J);
+    }
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        block[0] = p->node[0];
+        block[1] = p->node[1];
+        block[2] = csimi_first_frame_block(s) + p->item;
+        csimi_place_scaled_identity(1 - p->local[2], J);
+        csimi_place_scaled_identity(p->local[2], J + 9);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J + 18);
+        return 3;
+    }
+    csimi_face_terms(s, p, W);
+    if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
+    for (k = 0; k < 3; k++) block[k] = p->node[k];
+    CSIMI_MEMCPY(J, W, sizeof W);
+    return 3;
+}
+
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) {
+    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
+    int k;
+    if (csimi_on_link(p)) return 0; /* from A, as of vertices */
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        for (k = 0; k < 2; k++) {
+            csim_real share = k ? p->local[2] : 1 - p->local[2];
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
+        }
+        csimi_frame_inertia_world(s, p->item, I);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J);
+        if (s->frame_mode[p->item] == CSIMI_FREE && csimi_inverse3(I, inverse))
+            trace = csimi_arm_mobility(trace, J, inverse);
+    } else if (p->kind == CSIMI_PLACE_FACE && p->node[3] == 0) {
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 27; k++)
+            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) {
+    const int *node = p->node;
+    if (csimi_on_link(p)) return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_VERTEX) return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_FACE && node[3] > 0) return s->tree[s->node_tree[node[0]]].mode == CSIMI_FREE;
+    if (s->node_mode[node[0]] == CSIMI_FREE || s->node_mode[node[1]] == CSIMI_FREE) return true;
+    return (p->kind == CSIMI_PLACE_EDGE ? s->frame_mode[p->item] : s->node_mode[node[2]]) == CSIMI_FREE;
+}
+
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind != CSIMI_PLACE_FACE ||
+           (a->node[0] == b->node[0] && a->node[1] == b->node[1] && a->node[2] == b->node[2]);
+}
+
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    if (csimi_on_link(p))
+        return csim_rotate(csimi_link_pose(now, p->item).rotation,
+                           csim_unrotate(csimi_link_pose(then, p->item).rotation, d));
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), d));
+    return p->kind == CSIMI_PLACE_FACE ? csimi_face_carry(p, then, now, d) : d;
+}
+
+/* Edges are of contacts alone, which no step outlives. */
+static void csimi_far_shift(csimi_place *p, int first_node, int node_count) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+}
+#else
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) { return (void)s, p; }
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
+    return (void)s, (void)k, csimi_place_ground(point);
+}
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
+    return (void)weight, (void)height, csimi_place_node(node[0]);
+}
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *w, csim_vec3 off) {
+    return (void)s, (void)off, csimi_place_face(node, w, 0);
+}
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
+    return csimi_place_edge(s, link, point);
+}
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) { return (void)s, csimi_load3(p->local); }
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 at) {
+    return (void)at, csimi_far_point(s, p);
+}
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) { return csimi_far_point(s, p); }
+static int csimi_far_term_count(const csimi_place *p) { return (void)p, 0; }
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 at, int *block, csim_real *J) {
+    return (void)s, (void)p, (void)at, (void)block, (void)J, 0;
+}
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, CSIM_R(0); }
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, false; }
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) { return (void)a, (void)b, true; }
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    return (void)p, (void)then, (void)now, d;
+}
+static void csimi_far_shift(csimi_place *p, int first, int count) { (void)p, (void)first, (void)count; }
+#endif
+
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csimi_load3(p->local);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID)
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
+    return csimi_far_point(s, p);
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csim_v3(0, 0, 0);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID) {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    return csimi_far_velocity(s, p, point);
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE) return csimi_node_acceleration(s, p->item);
+    if (kind != CSIMI_PLACE_RIGID) return kind == CSIMI_PLACE_GROUND ? csim_v3(0, 0, 0) : csimi_far_acceleration(s, p);
+    if (s->rigid_mode[p->item] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
+                     csimi_load3(s->wrench + 6 * (size_t)p->item));
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real x[3];
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind != CSIMI_PLACE_NODE && kind != CSIMI_PLACE_RIGID) return csimi_far_terms(s, p, point, block, J);
+    csimi_place_scaled_identity(1, J);
+    block[0] = kind == CSIMI_PLACE_NODE ? p->item : s->node_count + 2 * p->item;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    block[1] = block[0] + 1;
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J + 9);
+    return 2;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    return kind == CSIMI_PLACE_RIGID ? 2 : csimi_far_term_count(p);
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real trace, x[3], J[9];
+    if (!csimi_place_free(s, p)) return 0;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mass[p->item];
+    if (kind != CSIMI_PLACE_RIGID) return csimi_far_mass(s, p);
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J);
+    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J, s->rigid_inverse + 9 * (size_t)p->item);
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return false;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mode[p->item] == CSIMI_FREE;
+    return kind == CSIMI_PLACE_RIGID ? s->rigid_mode[p->item] == CSIMI_FREE : csimi_far_free(s, p);
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind == b->kind && a->item == b->item && csimi_far_same(a, b);
+}
+
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND:
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: break;
-    case CSIMI_PLACE_RIGID:
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_RIGID)
         return csim_rotate(csimi_load_quat(now->rotation + 4 * (size_t)p->item),
                            csim_unrotate(csimi_load_quat(then->rotation + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_LINK:
-        return csim_rotate(csimi_link_pose(now, p->item).rotation,
-                           csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
-    case CSIMI_PLACE_EDGE:
-        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
-                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
-    }
-    return direction;
+    if (kind == CSIMI_PLACE_GROUND || kind == CSIMI_PLACE_NODE) return direction;
+    return csimi_far_carry(p, then, now, direction);
 }
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE:
-        if (p->item >= first_node + node_count) p->item -= node_count;
-        break;
-    case CSIMI_PLACE_RIGID: break;
-    case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
-    case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
-    case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++)
-            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
-        break;
-    }
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE || kind == CSIMI_PLACE_VERTEX)
+        p->item -= p->item >= first_node + node_count ? node_count : 0;
+    else if (kind == CSIMI_PLACE_FACE)
+        csimi_far_shift(p, first_node, node_count);
 }
 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {
@@ -10553,8 +10644,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
     csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
-    for (k = 0; k < n; k++)
-        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
+    for (k = 0; k < n; k++) w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
@@ -12733,8 +12823,7 @@ static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *ste
     } else if (now.kinetic > most) {
         share = csimi_sqrt64(most / now.kinetic);
     }
-    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
-        *end++ *= (csim_real)share;
+    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++) *end++ *= (csim_real)share;
 }
 
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
@@ -13148,8 +13237,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, co
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     if (csimi_shape_is(g, CSIM_SHAPE_BOX) || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
-    if (csimi_cylinder(g))
-        return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
+    if (csimi_cylinder(g)) return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
 
@@ -14507,8 +14595,7 @@ static void csimi_meet_samples(csimi_meet *m) {
         if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
-        if (k < CSIMI_CHOICES)
-            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+        if (k < CSIMI_CHOICES) csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
     }
 }
 
@@ -15920,8 +16007,7 @@ static bool csimi_height_plane_of(const csim_field *f, const int *first, const i
     const csim_real along = (east - x.z) / (csim_real)(last[0] - first[0]);
     const csim_real across = (north - x.z) / (csim_real)(last[1] - first[1]);
     const csim_real near = CSIM_R(5e-7) * (csimi_abs(x.z) + csimi_abs(east) + csimi_abs(north));
-    const csim_vec3 n =
-        csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
+    const csim_vec3 n = csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
     bool even = true;
     int i, j;
     *top = x.z;
@@ -16136,8 +16222,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i],
-                              "0..vertex_count - 1");
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 
@@ -17404,8 +17489,7 @@ CSIMI_FN void csimi_bounds_tend(csimi_bounds_tree *t, bool always) {
 
 /* ---- walks. Stacks hold one waiting child a level. */
 
-CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower,
-                                   csim_vec3 upper) {
+CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper) {
     w->tree = t;
     csimi_store3(w->lower, lower);
     csimi_store3(w->upper, upper);
@@ -17733,8 +17817,7 @@ static int csimi_ray_ball(csim_vec3 centre, csim_real r, csim_vec3 x, csim_vec3 
     if (!csimi_stay_round(csim_sub(x, centre), w, r, &s.first, &s.last)) return 0;
     s.feature = feature;
     found = csimi_stay_told(&s, most, hit);
-    if (found & CSIMI_RAY_ENTERS)
-        hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
+    if (found & CSIMI_RAY_ENTERS) hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
     return found;
 }
 
@@ -19935,8 +20018,7 @@ static void csimi_grid_moments(const csim_field *f, double *volume, double *firs
                 int below = 0;
                 for (c = 0; c < 8; c++) {
                     v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
-                                             (size_t)f->n[0] +
-                                         (size_t)(i + (c & 1))];
+                                             (size_t)f->n[0] + (size_t)(i + (c & 1))];
                     below += v[c] < 0;
                 }
                 if (below == 0) continue;
@@ -20427,10 +20509,11 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
 }
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
-    const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
+    const int begin = A->row[i], end = csimi_row_end(A, i), diag = A->diag[i];
     int k;
-    if (end < begin)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
+    if (begin < 0 || end < begin)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, A->end ? "A.end" : "A.row", A->end ? i : i + 1, "", end,
+                                  "no less than the row's beginning, which is 0 or more");
     for (k = begin; k < end; ++k)
         if (A->col[k] < 0 || A->col[k] >= A->n || (k > begin && A->col[k] <= A->col[k - 1]))
             return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
@@ -20442,12 +20525,12 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
 
 /* Numbers of a matrix whose rows are sound. */
 static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
-    const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
-    ptrdiff_t i;
-    int k;
-    for (i = 0; i < count; ++i)
-        if (!csimi_all_finite(A->val + 9 * i, 9))
-            return csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
+    ptrdiff_t j;
+    int i, k;
+    for (i = 0; i < A->n; ++i)
+        for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+            if (!csimi_all_finite(A->val + 9 * j, 9))
+                return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
@@ -20459,10 +20542,17 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
 
 static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
+    ptrdiff_t blocks = 0;
     int i;
-    if (p->A.n > 0 && p->A.row[0] != 0)
+    if (p->A.n > 0 && !p->A.end && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
-    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) {
+        status = csimi_check_row(place, &p->A, i);
+        if (status == CSIM_OK) blocks += csimi_row_end(&p->A, i) - p->A.row[i];
+    }
+    if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
+                                  "the number of blocks of all rows");
     return status;
 }
 
@@ -20953,125 +21043,66 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 #if !defined(CONDSIM_NO_COND)
 /* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 
-/* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */
-typedef struct csimi_nodal_plan {
-    int n, virtual_count, contacts;
-    int incidences; /* terms of all virtual sides */
-    int capacity;   /* blocks of A at most */
-    int *claimed;   /* [n] first contact on the block, as a node */
-    int *first;     /* [n + 1] incident virtual nodes of each block ... */
-    int *incident;  /* [incidences] */
-    int *mark;      /* [n + virtual_count] last row that a column was added to */
-    int *cursor;    /* [n] */
-} csimi_nodal_plan;
+#define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
 
-static void csimi_nodal_layout(csimi_arena *arena, const csimi_nodal_plan *plan, csimi_nodal *nodal) {
-    const int n = plan->n + plan->virtual_count, sides = plan->virtual_count;
-    nodal->node_a = CSIMI_PUSH(arena, int, plan->contacts);
-    nodal->node_b = CSIMI_PUSH(arena, int, plan->contacts);
-    nodal->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms,
+                               csimi_nodal *nodal) {
+    const size_t n = (size_t)blocks + (size_t)sides;
+    nodal->node_a = CSIMI_PUSH(arena, int, contacts);
+    nodal->node_b = CSIMI_PUSH(arena, int, contacts);
+    nodal->start = CSIMI_PUSH(arena, csim_real, 3 * n);
+    if (!sides) return; /* the given right side and contacts serve as they are */
+    nodal->problem.b = CSIMI_PUSH(arena, csim_real, 3 * n);
+    nodal->problem.contacts = CSIMI_PUSH(arena, csim_contact, contacts);
     nodal->side = CSIMI_PUSH(arena, csim_side, sides);
     nodal->kappa = CSIMI_PUSH(arena, csim_real, sides);
-    if (!sides) return; /* the given matrix, right side and contacts serve as they are */
-    nodal->problem.b = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    nodal->problem.contacts = CSIMI_PUSH(arena, csim_contact, plan->contacts);
-    nodal->problem.terms = CSIMI_PUSH(arena, csim_term, 2 * (size_t)plan->contacts);
-    nodal->problem.A.row = CSIMI_PUSH(arena, int, (size_t)n + 1);
-    nodal->problem.A.diag = CSIMI_PUSH(arena, int, n);
-    nodal->problem.A.col = CSIMI_PUSH(arena, int, plan->capacity);
-    nodal->problem.A.val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)plan->capacity);
+    nodal->begin = CSIMI_PUSH(arena, int, sides);
+    nodal->first = CSIMI_PUSH(arena, int, (size_t)blocks + 1);
+    nodal->hung = CSIMI_PUSH(arena, csimi_hung, terms);
+    nodal->pull = CSIMI_PUSH(arena, csim_real, 3 * (size_t)terms);
 }
 
-static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *plan) {
-    const size_t n = (size_t)plan->n + (size_t)plan->virtual_count;
-    plan->first = CSIMI_PUSH(arena, int, (size_t)plan->n + 1);
-    plan->incident = CSIMI_PUSH(arena, int, plan->incidences);
-    plan->mark = CSIMI_PUSH(arena, int, n);
-    plan->cursor = CSIMI_PUSH(arena, int, plan->n);
-}
-
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
-                                  int side) {
-    /* k k + k + 1 blocks a side beside the diagonal ones; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 1 : 6;
-    csimi_nodal_plan plan;
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int contacts, int terms) {
     csimi_nodal nodal;
     size_t mark;
-    CSIMI_MEMSET(&plan, 0, sizeof plan);
-    plan.n = blocks;
-    plan.contacts = contacts;
-    plan.virtual_count = csimi_imin(2 * contacts, terms);
-    plan.incidences = terms;
-    plan.capacity = matrix_blocks + most * terms + plan.virtual_count;
-    csimi_nodal_layout(arena, &plan, &nodal);
+    csimi_nodal_layout(arena, blocks, contacts, csimi_imin(2 * contacts, terms), terms, &nodal);
     mark = arena->used;
-    csimi_nodal_layout_scratch(arena, &plan);
-    (void)CSIMI_PUSH(arena, int, blocks); /* claimed */
+    (void)CSIMI_PUSH(arena, int, blocks);
     csimi_pop(arena, mark);
 }
 
 static csim_side csimi_nodal_given(const csim_contact *contact, int side) { return side ? contact->b : contact->a; }
 
-/* A side that is one block with the identity: a node. */
-static bool csimi_nodal_is_node(const csim_problem *problem, csim_side side) {
-    const csim_real *J;
-    if (side.count != 1) return false;
-    J = problem->terms[side.first].J;
-    return J[0] == 1 && J[4] == 1 && J[8] == 1 && J[1] == 0 && J[2] == 0 && J[3] == 0 && J[5] == 0 && J[6] == 0 &&
-           J[7] == 0;
-}
-
-/* True when the side needs a virtual node; the first contact on a node claims it. */
+/* True when the side needs a virtual node: unless it is one block with the identity, a node, which the first contact on
+   it claims. */
 static bool csimi_nodal_is_virtual(const csim_problem *problem, csim_side side, int tag, int *claimed) {
     int block;
     if (!side.count) return false;
-    if (!csimi_nodal_is_node(problem, side)) return true;
+    if (side.count != 1 || !csimi_is_identity(problem->terms[side.first].J)) return true;
     block = problem->terms[side.first].block;
     if (claimed[block] < 0) claimed[block] = tag;
     return claimed[block] != tag;
 }
 
-static void csimi_nodal_count(const csim_problem *problem, csimi_nodal_plan *plan) {
+/* Virtual nodes, and the terms of their sides. */
+static void csimi_nodal_count(const csim_problem *problem, int *claimed, int *sides, int *terms) {
     int m, k;
-    plan->n = problem->A.n;
-    plan->contacts = problem->contact_count;
-    plan->virtual_count = plan->incidences = 0;
-    plan->capacity = problem->A.row[problem->A.n];
-    for (m = 0; m < plan->n; ++m) plan->claimed[m] = -1;
-    for (m = 0; m < plan->contacts; ++m)
+    *sides = *terms = 0;
+    for (m = 0; m < problem->A.n; ++m) claimed[m] = -1;
+    for (m = 0; m < problem->contact_count; ++m)
         for (k = 0; k < 2; ++k) {
             const csim_side side = csimi_nodal_given(problem->contacts + m, k);
-            if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) continue;
-            plan->virtual_count += 1;
-            plan->incidences += side.count;
-            plan->capacity += side.count * side.count + side.count + 1;
+            if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, claimed)) continue;
+            *sides += 1;
+            *terms += side.count;
         }
 }
 
-/* tr(J D^-1 J') of one term, D the diagonal block it acts on; 1/kg. */
-static double csimi_nodal_mobility(const csim_block_matrix *A, const csim_term *term) {
-    const csim_real *D = A->val + 9 * (size_t)A->diag[term->block];
-    csim_real inverse[9];
-    double sum = 0;
-    int i, j, k;
-    if (!csimi_inverse3(D, inverse)) {
-        CSIMI_MEMSET(inverse, 0, sizeof inverse);
-        for (i = 0; i < 3; ++i) inverse[4 * i] = 1 / D[4 * i];
-    }
-    for (i = 0; i < 3; ++i)
-        for (j = 0; j < 3; ++j)
-            for (k = 0; k < 3; ++k)
-                sum += (double)term->J[3 * i + j] * (double)inverse[3 * j + k] * (double)term->J[3 * i + k];
-    return sum;
-}
-
-/* m_eff = 3 / tr(J D^-1 J') of a side, kg. A side that moves with nothing (J = 0) counts as its first block. */
-static csim_real csimi_nodal_mass(const csim_problem *problem, csim_side side) {
-    const csim_term *term = problem->terms + side.first;
-    double mobility = 0;
-    int k;
-    for (k = 0; k < side.count; ++k) mobility += csimi_nodal_mobility(&problem->A, term + k);
-    return mobility > 0 ? (csim_real)(3 / mobility) : csimi_block_trace(&problem->A, term->block) / 3;
+/* 1 / m_eff of a side. One that moves with nothing (J = 0) counts as its first block. */
+static csimi_wide csimi_nodal_mobility(const csim_problem *problem, csim_side side, csim_real mass) {
+    const csimi_wide mobility = csimi_side_mobility(problem, &side, mass);
+    if (mobility > 0 || !side.count) return mobility;
+    return 3 / (csimi_wide)csimi_block_trace(&problem->A, problem->terms[side.first].block);
 }
 
 /* Velocity of a side's point. */
@@ -21085,18 +21116,12 @@ static void csimi_nodal_velocity(const csim_problem *problem, csim_side side, co
 /* Mass a contact feels: 1 / (1/m_a + 1/m_b) over its moving sides. A coupling made for it slips by 1/gain of what the
    contact does, while one made for the mass of a heavy side alone would drown the light side in its rounding. */
 static csim_real csimi_nodal_contact_mass(const csim_problem *problem, const csim_contact *contact) {
-    double mobility = 0;
-    int k;
-    for (k = 0; k < 2; ++k) {
-        const csim_side side = csimi_nodal_given(contact, k);
-        if (side.count)
-            mobility += 1 / (double)(contact->mass[k] > 0 ? contact->mass[k] : csimi_nodal_mass(problem, side));
-    }
-    return (csim_real)(1 / mobility);
+    return (csim_real)(1 / (csimi_nodal_mobility(problem, contact->a, contact->mass[0]) +
+                            csimi_nodal_mobility(problem, contact->b, contact->mass[1])));
 }
 
 /* Node or virtual node of one side; makes the virtual node's kappa, start velocity and shift. */
-static int csimi_nodal_side(const csim_problem *problem, const csimi_nodal_plan *plan, int m, int k, csim_real gain,
+static int csimi_nodal_side(const csim_problem *problem, int *claimed, int m, int k, csim_real gain,
                             csim_real kappa, const csim_real *share, bool shift, const csim_real *v,
                             const csim_real *lambda0, csimi_nodal *nodal) {
     csim_contact *contact = (csim_contact *)nodal->problem.contacts + m;
@@ -21105,222 +21130,133 @@ static int csimi_nodal_side(const csim_problem *problem, const csimi_nodal_plan 
     csim_real impulse[3] = {0, 0, 0}, *start;
     int i, node;
     if (!side.count) return -1;
-    if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, plan->claimed)) return problem->terms[side.first].block;
-    if (!(contact->mass[k] > 0)) contact->mass[k] = csimi_nodal_mass(problem, side);
+    if (!csimi_nodal_is_virtual(problem, side, 2 * m + k, claimed)) return problem->terms[side.first].block;
+    if (!(contact->mass[k] > 0)) contact->mass[k] = (csim_real)(1 / csimi_nodal_mobility(problem, side, 0));
     node = nodal->virtual_count++;
     nodal->side[node] = side;
+    nodal->begin[node] = node ? nodal->begin[node - 1] + nodal->side[node - 1].count : 0;
     if (!(kappa > 0)) kappa = gain * csimi_nodal_contact_mass(problem, problem->contacts + m);
     if (share) kappa *= share[m];
     nodal->kappa[node] = kappa;
     for (i = 0; shift && i < 3; ++i) contact->phi[i] -= l[i] / kappa;
-    start = nodal->start + 3 * (size_t)(plan->n + node);
+    start = nodal->start + 3 * (size_t)(problem->A.n + node);
     csimi_nodal_velocity(problem, side, v, start);
     csimi_addmulT3(contact->R, l, impulse);
     for (i = 0; i < 3; ++i) start[i] += (k ? -impulse[i] : impulse[i]) / kappa;
-    return plan->n + node;
+    return problem->A.n + node;
 }
 
-/* The terms of a nodal contact: the identity on each node. */
-static csim_side csimi_nodal_term(csimi_nodal *nodal, int slot, int node) {
-    csim_term *term = (csim_term *)nodal->problem.terms + slot;
-    csim_side side;
-    side.first = slot;
-    side.count = node >= 0;
-    CSIMI_MEMSET(term, 0, sizeof *term);
-    term->block = node < 0 ? 0 : node;
-    term->J[0] = term->J[4] = term->J[8] = 1;
-    return side;
-}
-
-/* ---- the pattern: a given row, and in their places the blocks and virtual nodes that reach it through virtual nodes.
-   Virtual nodes have the largest numbers and are met in ascending order, so each of them goes to the end. */
-
-/* Adds a column to the row under way, once. */
-static void csimi_nodal_add(csimi_nodal_plan *plan, csim_block_matrix *A, int i, int j) {
-    int k = A->row[i + 1];
-    if (plan->mark[j] == i) return;
-    plan->mark[j] = i;
-    A->row[i + 1] += 1;
-    for (; k > A->row[i] && A->col[k - 1] > j; --k) A->col[k] = A->col[k - 1];
-    A->col[k] = j;
-}
-
-static void csimi_nodal_given_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                                  csim_block_matrix *A, int i) {
-    const csim_block_matrix *given = &problem->A;
-    const int count = given->row[i + 1] - given->row[i], *col = given->col + given->row[i];
-    int k, t;
-    CSIMI_MEMCPY(A->col + A->row[i], col, (size_t)count * sizeof(int));
-    A->row[i + 1] = A->row[i] + count;
-    A->diag[i] = A->row[i] + given->diag[i] - given->row[i];
-    if (plan->first[i] == plan->first[i + 1]) return;
-    for (k = 0; k < count; ++k) plan->mark[col[k]] = i;
-    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) {
-        const csim_side side = nodal->side[plan->incident[k]];
-        for (t = side.first; t < side.first + side.count; ++t)
-            csimi_nodal_add(plan, A, i, problem->terms[t].block);
-    }
-    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) csimi_nodal_add(plan, A, i, plan->n + plan->incident[k]);
-    A->diag[i] = csimi_pattern_find(A, i, i);
-}
-
-static void csimi_nodal_virtual_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                                    csim_block_matrix *A, int i) {
-    const csim_side side = nodal->side[i - plan->n];
-    int t;
-    A->row[i + 1] = A->row[i];
-    for (t = side.first; t < side.first + side.count; ++t) csimi_nodal_add(plan, A, i, problem->terms[t].block);
-    csimi_nodal_add(plan, A, i, i);
-    A->diag[i] = A->row[i + 1] - 1;
-}
-
-/* Which virtual nodes hang on each block. */
-static void csimi_nodal_incidence(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan) {
-    int i, k;
-    CSIMI_MEMSET(plan->first, 0, ((size_t)plan->n + 1) * sizeof(int));
-    for (i = 0; i < plan->virtual_count; ++i)
-        for (k = 0; k < nodal->side[i].count; ++k) plan->first[problem->terms[nodal->side[i].first + k].block + 1] += 1;
-    for (i = 0; i < plan->n; ++i) plan->first[i + 1] += plan->first[i];
-    CSIMI_MEMCPY(plan->cursor, plan->first, (size_t)plan->n * sizeof(int));
-    for (i = 0; i < plan->virtual_count; ++i)
-        for (k = 0; k < nodal->side[i].count; ++k)
-            plan->incident[plan->cursor[problem->terms[nodal->side[i].first + k].block]++] = i;
-}
-
-static void csimi_nodal_pattern(const csim_problem *problem, csimi_nodal *nodal, csimi_nodal_plan *plan) {
-    csim_block_matrix *A = &nodal->problem.A;
-    int i;
-    A->n = plan->n + plan->virtual_count;
-    csimi_nodal_incidence(problem, nodal, plan);
-    for (i = 0; i < A->n; ++i) plan->mark[i] = -1;
-    A->row[0] = 0;
-    for (i = 0; i < plan->n; ++i) csimi_nodal_given_row(problem, nodal, plan, A, i);
-    for (; i < A->n; ++i) csimi_nodal_virtual_row(problem, nodal, plan, A, i);
-    CONDSIM_ASSERT(A->row[A->n] <= plan->capacity);
-}
-
-/* ---- the values */
-
-/* The rows of the given matrix, zero where virtual nodes add blocks. */
-static void csimi_nodal_copy(const csim_block_matrix *given, csim_block_matrix *A) {
-    int i, j, k;
-    for (i = 0; i < given->n; ++i) {
-        k = given->row[i];
-        if (A->row[i + 1] - A->row[i] == given->row[i + 1] - k) { /* no virtual node hangs on this row */
-            CSIMI_MEMCPY(A->val + 9 * (size_t)A->row[i], given->val + 9 * (size_t)k,
-                         9 * sizeof(csim_real) * (size_t)(given->row[i + 1] - k));
-            continue;
+/* What hangs on each block: sorted by blocks, in the order of the virtual nodes. */
+static void csimi_nodal_hang(csimi_nodal *nodal) {
+    const int n = nodal->problem.A.n;
+    int *first = nodal->first, i, k;
+    CSIMI_MEMSET(first, 0, ((size_t)n + 1) * sizeof(int));
+    for (i = 0; i < nodal->virtual_count; ++i)
+        for (k = 0; k < nodal->side[i].count; ++k) ++first[nodal->problem.terms[nodal->side[i].first + k].block];
+    for (i = 1; i <= n; ++i) first[i] += first[i - 1]; /* ends, which become starts from behind */
+    for (i = nodal->virtual_count - 1; i >= 0; --i)
+        for (k = nodal->side[i].count - 1; k >= 0; --k) {
+            csimi_hung *to = nodal->hung + --first[nodal->problem.terms[nodal->side[i].first + k].block];
+            to->node = i;
+            to->at = nodal->begin[i] + k;
         }
-        for (j = A->row[i]; j < A->row[i + 1]; ++j) {
-            if (k < given->row[i + 1] && given->col[k] == A->col[j])
-                CSIMI_MEMCPY(A->val + 9 * (size_t)j, given->val + 9 * (size_t)k++, 9 * sizeof(csim_real));
-            else
-                CSIMI_MEMSET(A->val + 9 * (size_t)j, 0, 9 * sizeof(csim_real));
-        }
-    }
-    j = A->row[given->n];
-    CSIMI_MEMSET(A->val + 9 * (size_t)j, 0, 9 * sizeof(csim_real) * (size_t)(A->row[A->n] - j));
-}
-
-static csim_real *csimi_nodal_block(const csim_block_matrix *A, int i, int j) {
-    const int k = csimi_pattern_find(A, i, j);
-    CONDSIM_ASSERT(k >= 0);
-    return A->val + 9 * (size_t)k;
-}
-
-/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A. */
-static void csimi_nodal_couple(const csim_problem *problem, const csimi_nodal *nodal, int n, int node) {
-    const csim_block_matrix *A = &nodal->problem.A;
-    const csim_side side = nodal->side[node];
-    const csim_real kappa = nodal->kappa[node];
-    csim_real product[9], *to, *back;
-    int s, t, i;
-    for (s = side.first; s < side.first + side.count; ++s) {
-        const csim_term *a = problem->terms + s;
-        for (t = side.first; t < side.first + side.count; ++t) {
-            csimi_matTmul(a->J, problem->terms[t].J, product);
-            to = csimi_nodal_block(A, a->block, problem->terms[t].block);
-            for (i = 0; i < 9; ++i) to[i] += kappa * product[i];
-        }
-        to = csimi_nodal_block(A, a->block, n + node);
-        back = csimi_nodal_block(A, n + node, a->block);
-        for (i = 0; i < 9; ++i) {
-            to[3 * (i % 3) + i / 3] -= kappa * a->J[i];
-            back[i] -= kappa * a->J[i];
-        }
-    }
-    to = A->val + 9 * (size_t)A->diag[n + node];
-    for (i = 0; i < 3; ++i) to[4 * i] += kappa;
-}
-
-/* Without virtual nodes the given problem is nodal already; only the nodes are named. */
-static void csimi_nodal_plain(const csim_problem *problem, csimi_nodal *nodal) {
-    int m;
-    for (m = 0; m < problem->contact_count; ++m) {
-        const csim_contact *c = problem->contacts + m;
-        nodal->node_a[m] = c->a.count ? problem->terms[c->a.first].block : -1;
-        nodal->node_b[m] = c->b.count ? problem->terms[c->b.first].block : -1;
-    }
-}
-
-static void csimi_nodal_contacts(const csim_problem *problem, const csimi_nodal_plan *plan, csim_real gain,
-                                 csim_real kappa, const csim_real *share, bool shift, const csim_real *v,
-                                 const csim_real *lambda0, csimi_nodal *nodal) {
-    csim_contact *contacts = (csim_contact *)nodal->problem.contacts;
-    int m;
-    CSIMI_MEMCPY(contacts, problem->contacts, (size_t)problem->contact_count * sizeof *contacts);
-    for (m = 0; m < problem->contact_count; ++m) {
-        nodal->node_a[m] = csimi_nodal_side(problem, plan, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
-        nodal->node_b[m] = csimi_nodal_side(problem, plan, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
-        contacts[m].a = csimi_nodal_term(nodal, 2 * m, nodal->node_a[m]);
-        contacts[m].b = csimi_nodal_term(nodal, 2 * m + 1, nodal->node_b[m]);
-    }
-    nodal->problem.term_count = 2 * problem->contact_count;
-}
-
-/* Everything that needs the plan's integers, which the caller then gives back. */
-static void csimi_nodal_build(const csim_problem *problem, csimi_nodal_plan *plan, csim_real gain, csim_real kappa,
-                              const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
-                              csimi_nodal *nodal) {
-    int i;
-    nodal->virtual_count = 0;
-    csimi_nodal_contacts(problem, plan, gain, kappa, share, shift, v, lambda0, nodal);
-    csimi_nodal_pattern(problem, nodal, plan);
-    csimi_nodal_copy(&problem->A, &nodal->problem.A);
-    for (i = 0; i < nodal->virtual_count; ++i) csimi_nodal_couple(problem, nodal, plan->n, i);
-    CSIMI_MEMCPY((csim_real *)nodal->problem.b, problem->b, 3 * (size_t)plan->n * sizeof(csim_real));
-    CSIMI_MEMSET((csim_real *)nodal->problem.b + 3 * (size_t)plan->n, 0,
-                 3 * (size_t)plan->virtual_count * sizeof(csim_real));
 }
 
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal) {
-    csimi_nodal_plan plan;
+    const int n = problem->A.n;
     size_t mark = arena->used;
-    CSIMI_MEMSET(&plan, 0, sizeof plan);
+    int *claimed = CSIMI_PUSH(arena, int, n), sides, terms, i, m;
     CSIMI_MEMSET(nodal, 0, sizeof *nodal);
     nodal->problem = *problem;
-    plan.claimed = CSIMI_PUSH(arena, int, problem->A.n);
     if (arena->overflow) return CSIM_CAPACITY;
-    csimi_nodal_count(problem, &plan);
+    csimi_nodal_count(problem, claimed, &sides, &terms);
     csimi_pop(arena, mark); /* the layout comes first; claimed is made again above it */
-    csimi_nodal_layout(arena, &plan, nodal);
+    csimi_nodal_layout(arena, n, problem->contact_count, sides, terms, nodal);
     mark = arena->used;
-    csimi_nodal_layout_scratch(arena, &plan);
-    plan.claimed = CSIMI_PUSH(arena, int, problem->A.n);
+    claimed = CSIMI_PUSH(arena, int, n);
     if (arena->overflow) return CSIM_CAPACITY;
-    CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)plan.n * sizeof(csim_real));
-    if (plan.virtual_count) {
-        int i;
-        for (i = 0; i < plan.n; ++i) plan.claimed[i] = -1;
-        csimi_nodal_build(problem, &plan, gain, kappa, share, shift, v, lambda0, nodal);
-    } else {
-        csimi_nodal_plain(problem, nodal);
+    nodal->count = n + sides;
+    CSIMI_MEMCPY(nodal->start, v, 3 * (size_t)n * sizeof *v);
+    if (sides) { /* else the given problem is nodal already: only the nodes are named */
+        csim_real *b = (csim_real *)nodal->problem.b;
+        CSIMI_MEMCPY(b, problem->b, 3 * (size_t)n * sizeof *b);
+        CSIMI_MEMSET(b + 3 * (size_t)n, 0, 3 * (size_t)sides * sizeof *b);
+        CSIMI_MEMCPY((csim_contact *)nodal->problem.contacts, problem->contacts,
+                     (size_t)problem->contact_count * sizeof *problem->contacts);
     }
+    for (i = 0; i < n; ++i) claimed[i] = -1;
+    for (m = 0; m < problem->contact_count; ++m) {
+        nodal->node_a[m] = csimi_nodal_side(problem, claimed, m, 0, gain, kappa, share, shift, v, lambda0, nodal);
+        nodal->node_b[m] = csimi_nodal_side(problem, claimed, m, 1, gain, kappa, share, shift, v, lambda0, nodal);
+    }
+    if (sides) csimi_nodal_hang(nodal);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
+
+/* ---- products. Each coupling pulls its virtual node and the blocks that it hangs on; what pulls a block is added up
+   in one order, whoever computes it. */
+
+static void csimi_nodal_pull(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end) {
+    const csim_problem *p = &nodal->problem;
+    int i, k;
+    for (i = begin; i < end; ++i) {
+        const csim_term *term = p->terms + nodal->side[i].first;
+        const csim_real kappa = nodal->kappa[i], *own = x + 3 * (size_t)(p->A.n + i);
+        csim_real *to = y + 3 * (size_t)(p->A.n + i), *pull = nodal->pull + 3 * (size_t)nodal->begin[i];
+        csim_real r0 = 0, r1 = 0, r2 = 0;
+        for (k = 0; k < nodal->side[i].count; ++k) {
+            const csim_real *J = term[k].J, *from = x + 3 * (size_t)term[k].block;
+            r0 += J[0] * from[0] + J[1] * from[1] + J[2] * from[2];
+            r1 += J[3] * from[0] + J[4] * from[1] + J[5] * from[2];
+            r2 += J[6] * from[0] + J[7] * from[1] + J[8] * from[2];
+        }
+        r0 = kappa * (r0 - own[0]), r1 = kappa * (r1 - own[1]), r2 = kappa * (r2 - own[2]);
+        to[0] = -r0, to[1] = -r1, to[2] = -r2;
+        for (k = 0; k < nodal->side[i].count; ++k, pull += 3) {
+            const csim_real *J = term[k].J;
+            pull[0] = J[0] * r0 + J[3] * r1 + J[6] * r2;
+            pull[1] = J[1] * r0 + J[4] * r1 + J[7] * r2;
+            pull[2] = J[2] * r0 + J[5] * r1 + J[8] * r2;
+        }
+    }
+}
+
+CSIMI_FN void csimi_nodal_rows(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end) {
+    int i, k;
+    end = csimi_imin(end, nodal->problem.A.n);
+    csimi_product_rows(&nodal->problem.A, x, y, begin, end);
+    for (i = begin; nodal->virtual_count && i < end; ++i)
+        for (k = nodal->first[i]; k < nodal->first[i + 1]; ++k) {
+            const csim_real *pull = nodal->pull + 3 * (size_t)nodal->hung[k].at;
+            y[3 * i] += pull[0], y[3 * i + 1] += pull[1], y[3 * i + 2] += pull[2];
+        }
+}
+
+typedef struct csimi_nodal_job {
+    const csimi_nodal *nodal;
+    const csim_real *x;
+    csim_real *y;
+    void (*run)(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end);
+} csimi_nodal_job;
+
+static void csimi_nodal_range(void *context, int begin, int end) {
+    const csimi_nodal_job *job = (const csimi_nodal_job *)context;
+    job->run(job->nodal, job->x, job->y, begin, end);
+}
+
+CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, csim_real *y, bool rows,
+                                  const csim_tasks *tasks) {
+    csimi_nodal_job job;
+    job.nodal = nodal, job.x = x, job.y = y, job.run = csimi_nodal_pull;
+    if (nodal->virtual_count) csimi_parallel(tasks, nodal->virtual_count, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
+    job.run = csimi_nodal_rows;
+    if (rows) csimi_parallel(tasks, nodal->problem.A.n, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
+}
+
+#undef CSIMI_NODAL_GRAIN
 #endif
 
 /* ==== begin contact/certificate.c =============================================================================== */
@@ -21401,7 +21337,7 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
         csimi_wide y[3] = {0, 0, 0};
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
             const csimi_wide d = 1 / (csimi_wide)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
@@ -21442,8 +21378,7 @@ static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
             2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
-/* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
-static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
@@ -21520,7 +21455,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
-        csimi_cert_mobility(p, &contact->a, contact->mass[0]) + csimi_cert_mobility(p, &contact->b, contact->mass[1]);
+        csimi_side_mobility(p, &contact->a, contact->mass[0]) + csimi_side_mobility(p, &contact->b, contact->mass[1]);
     c->rho = mobility > 0 ? 1 / mobility : 1;
     c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (csimi_wide)CSIMI_TINY);
 }
@@ -21826,8 +21761,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
-                                csim_certificate *out) {
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks, csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->rounded, &most);
@@ -22117,8 +22051,7 @@ static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
         csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
-        for (k = 0; k < 4; ++k)
-            dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
+        for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
     }
 }
 
@@ -22423,12 +22356,11 @@ static void csimi_local_ray(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone.
-   On the plane lambda_n = p - q . y and the energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside
-   the cone. The conic is y = r e, |e| = 1, r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set
-   inside is convex, so of all stationary points only one can be seen from y0 across the plane; a point is in sight when
-   (e + q) . (y - y0) <= 0, which is e . y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that
-   test the other way round.) */
+/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone. On the plane lambda_n = p - q . y and the
+   energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside the cone. The conic is y = r e, |e| = 1,
+   r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set inside is convex, so of all stationary
+   points only one can be seen from y0 across the plane; a point is in sight when (e + q) . (y - y0) <= 0, which is e .
+   y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that test the other way round.) */
 typedef struct csimi_conic {
     csim_real p, q[2], s[2], d[2];
     csim_real e0[2], n0; /* direction of y0, and lambda_n(y0) / |y0| */
@@ -22837,41 +22769,103 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 #if !defined(CONDSIM_NO_COND)
 /* solve/weights: the diagonal W of COND, a scalar on the three unknowns of every contact node, and its spectrum. */
 
-/* Mean of the diagonal entries of a contact node, the entries themselves elsewhere. */
-static void csimi_weights_diagonal(const csim_block_matrix *A, const unsigned char *pinned, csim_real *d) {
-    int i, k;
-    for (i = 0; i < A->n; ++i) {
-        const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-        for (k = 0; k < 3; ++k) d[3 * i + k] = pinned[i] ? csimi_block_trace(A, i) / 3 : D[4 * k];
+/* Diagonal entries of the nodal matrix; on a contact node their mean. */
+static void csimi_weights_diagonal(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *d) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    int i, k, r;
+    for (i = 0; i < A->n; ++i)
+        for (r = 0; r < 3; ++r) d[3 * i + r] = A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r];
+    for (i = 0; i < nodal->virtual_count; ++i) {
+        const csim_term *term = nodal->problem.terms + nodal->side[i].first;
+        const csim_real kappa = nodal->kappa[i];
+        for (k = 0; k < nodal->side[i].count; ++k)
+            for (r = 0; r < 3; ++r) {
+                const csim_real *J = term[k].J + r;
+                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]);
+            }
+        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa;
     }
+    for (i = 0; i < nodal->count; ++i)
+        if (pinned[i]) d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = (d[3 * i] + d[3 * i + 1] + d[3 * i + 2]) / 3;
 }
 
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w) {
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w) {
     int i;
-    csimi_weights_diagonal(A, pinned, w);
-    for (i = 0; i < 3 * A->n; ++i) w[i] = 1 / w[i];
+    csimi_weights_diagonal(nodal, pinned, w);
+    for (i = 0; i < 3 * nodal->count; ++i) w[i] = 1 / w[i];
+}
+
+/* Adds kappa g'[J_v -I] of virtual node i to a row of the nodal matrix. */
+static void csimi_weights_couple(const csimi_nodal *nodal, int i, const csim_real *g, csim_real *row) {
+    const csim_term *term = nodal->problem.terms + nodal->side[i].first, *end = term + nodal->side[i].count;
+    csim_real *own = row + 3 * (size_t)(nodal->problem.A.n + i), kappa = nodal->kappa[i];
+    int k;
+    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k];
+    for (; term < end; ++term)
+        for (k = 0; k < 3; ++k)
+            row[3 * (size_t)term->block + (size_t)k] +=
+                kappa * (g[0] * term->J[k] + g[1] * term->J[3 + k] + g[2] * term->J[6 + k]);
+}
+
+/* Sum of squares over d of the entries of one block of a row, which is left zero. */
+static double csimi_weights_take(csim_real *row, const csim_real *d, int block) {
+    double sum = 0;
+    int k;
+    for (k = 3 * block; k < 3 * block + 3; ++k) {
+        sum += (double)(row[k] * row[k]) / (double)d[k];
+        row[k] = 0;
+    }
+    return sum;
+}
+
+static double csimi_weights_take_virtual(const csimi_nodal *nodal, int i, csim_real *row, const csim_real *d) {
+    const csim_side side = nodal->side[i];
+    double sum = csimi_weights_take(row, d, nodal->problem.A.n + i);
+    int k;
+    for (k = side.first; k < side.first + side.count; ++k)
+        sum += csimi_weights_take(row, d, nodal->problem.terms[k].block);
+    return sum;
+}
+
+/* Sum of squares over d of row r of block or virtual node i; row [3 count] is zero and stays so. */
+static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const csim_real *d, csim_real *row) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    csim_real g[3] = {0, 0, 0};
+    double sum = 0;
+    int j, k;
+    if (i >= A->n) {
+        g[r] = -1;
+        csimi_weights_couple(nodal, i - A->n, g, row);
+        return csimi_weights_take_virtual(nodal, i - A->n, row, d);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+        for (k = 0; k < 3; ++k) row[3 * A->col[j] + k] = A->val[9 * (size_t)j + (size_t)(3 * r + k)];
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j) {
+        const csimi_hung *h = nodal->hung + j;
+        const csim_real *J = nodal->problem.terms[nodal->side[h->node].first + h->at - nodal->begin[h->node]].J;
+        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r];
+        csimi_weights_couple(nodal, h->node, g, row);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j) sum += csimi_weights_take(row, d, A->col[j]);
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j)
+        sum += csimi_weights_take_virtual(nodal, nodal->hung[j].node, row, d);
+    return sum;
 }
 
 /* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (COND paper IV-C1, whose norm lacks the factors
-   2 and w^2 and whose minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *d) {
-    int i, j, k, r;
-    csimi_weights_diagonal(A, pinned, d);
-    for (i = 0; i < A->n; ++i) {
-        double norm[3] = {0, 0, 0}, trace[3];
+   2 and w^2 and whose minimiser is right). Scaling first makes it free of units, and the diagonal of S one, or three in
+   the mean. */
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch) {
+    csim_real *d = scratch, *row = scratch + 3 * (size_t)nodal->count;
+    int i, r;
+    csimi_weights_diagonal(nodal, pinned, d);
+    CSIMI_MEMSET(row, 0, 3 * (size_t)nodal->count * sizeof *row);
+    for (i = 0; i < nodal->count; ++i) {
+        double norm[3];
+        for (r = 0; r < 3; ++r) norm[r] = csimi_weights_square(nodal, i, r, d, row) / (double)d[3 * i + r];
         for (r = 0; r < 3; ++r)
-            trace[r] = (double)A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r] / (double)d[3 * i + r];
-        for (j = A->row[i]; j < A->row[i + 1]; ++j) {
-            const csim_real *B = A->val + 9 * (size_t)j, *e = d + 3 * (size_t)A->col[j];
-            for (r = 0; r < 3; ++r)
-                for (k = 0; k < 3; ++k) norm[r] += (double)(B[3 * r + k] * B[3 * r + k]) / (double)e[k];
-        }
-        for (r = 0; r < 3; ++r) norm[r] /= (double)d[3 * i + r];
-        for (r = 0; r < 3; ++r)
-            w[3 * i + r] =
-                pinned[i] ? (csim_real)((trace[0] + trace[1] + trace[2]) / (norm[0] + norm[1] + norm[2])) / d[3 * i + r]
-                          : (csim_real)(trace[r] / norm[r]) / d[3 * i + r];
+            w[3 * i + r] = (csim_real)(pinned[i] ? 3 / (norm[0] + norm[1] + norm[2]) : 1 / norm[r]) / d[3 * i + r];
     }
 }
 
@@ -22909,10 +22903,10 @@ static void csimi_lanczos_start(int count, const csim_real *w, csim_real *q) {
     }
 }
 
-/* Lanczos for W A in the inner product of W^-1: three vectors of work, one product a step. */
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+/* Lanczos for W A, A the nodal matrix, in the inner product of W^-1: three vectors of work, one product a step. */
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks) {
-    const int count = 3 * A->n, first = known > 0 ? 4 : CSIMI_LANCZOS;
+    const int count = 3 * nodal->count, first = known > 0 ? 4 : CSIMI_LANCZOS;
     csim_real *q = work, *last = work + count, *z = work + 2 * (size_t)count, *turn;
     double a[CSIMI_LANCZOS], b[CSIMI_LANCZOS], norm, top = 0;
     int i, k;
@@ -22922,7 +22916,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_re
     for (i = 0; i < count; ++i) q[i] *= (csim_real)norm;
     CSIMI_MEMSET(last, 0, (size_t)count * sizeof *last);
     for (k = 0; k < CSIMI_LANCZOS; ++k) {
-        csimi_product(A, q, z, tasks);
+        csimi_nodal_product(nodal, q, z, true, tasks);
         *products += 1;
         a[k] = csimi_sum_dot(count, q, z);
         for (i = 0; i < count; ++i)
@@ -23181,10 +23175,10 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
-    for (j = A->row[i]; j < A->row[i + 1]; j = next) {
+    for (j = A->row[i]; j < csimi_row_end(A, i); j = next) {
         const int b = aggregate[A->col[j]];
         const bool turns = csimi_coarse_turns(c, A->col[j]);
-        for (next = j + 1; !turns && next < A->row[i + 1] && aggregate[A->col[next]] == b; ++next)
+        for (next = j + 1; !turns && next < csimi_row_end(A, i) && aggregate[A->col[next]] == b; ++next)
             if (csimi_coarse_turns(c, A->col[next])) break;
         if (b < 0 || c->group[b] > group) continue; /* H is symmetric */
         if (turns) {
@@ -23230,8 +23224,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 double *P = c->panel + 36 * (size_t)i;
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
-                for (r = 0; r < 36; ++r)
-                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
+                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
@@ -23316,8 +23309,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         const double *G = c->jacobian + 18 * b;
         for (r = 0; r < 3; ++r)
             for (j = 0; j < 6; ++j)
-                DG[6 * r + j] =
-                    stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
+                DG[6 * r + j] = stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;
@@ -23712,7 +23704,8 @@ static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem
 /* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
 static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
     int i, m, side, k;
-    for (i = 0; i < problem->A.n; ++i) c->settled[i] = c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1;
+    for (i = 0; i < problem->A.n; ++i)
+        c->settled[i] = c->at[i] < 0 && csimi_row_end(&problem->A, i) - problem->A.row[i] == 1;
     for (m = 0; m < problem->contact_count; ++m) {
         if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
         for (side = 0; side < 2; ++side) {
@@ -23751,7 +23744,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
         double *D = csimi_chains_place(c, i, i);
         c->face[i] = -1;
         for (r = 0; r < 3 && block < 0; ++r) D[7 * r] = 1; /* nothing there: stands still */
-        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < A->row[block + 1]; ++k) {
+        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < csimi_row_end(A, block); ++k) {
             const int other = c->at[A->col[k]];
             double *to = other < 0 ? NULL : csimi_chains_place(c, i, other);
             for (r = 0; to && r < 9; ++r) to[6 * (r / 3) + r % 3] = (double)A->val[9 * (size_t)k + (size_t)r];
@@ -24083,6 +24076,12 @@ CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) {
 
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->map.given->A.n; }
 
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m) {
+    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
+    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
+           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
+}
+
 /* Compliance of a side against coarse motion: that of the coupling, or half of w. */
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
     return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
@@ -24169,7 +24168,7 @@ static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     const csim_real alpha = (csim_real)c->map.alpha;
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
-    csimi_product_rows(&c->map.nodal.problem.A, v, f, first, last);
+    csimi_nodal_rows(&c->map.nodal, v, f, first, last);
     for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
@@ -24246,6 +24245,7 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
+    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks);
     csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
     csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
     c->map.products += 1;
@@ -24263,7 +24263,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     const csim_problem *problem = &c->map.nodal.problem;
     bool finite = csimi_all_finite(problem->b, c->map.count) && csimi_all_finite(c->map.v, c->map.count);
     int m;
-    CSIMI_MEMSET(c->map.pinned, 0, (size_t)problem->A.n);
+    CSIMI_MEMSET(c->map.pinned, 0, (size_t)c->map.nodal.count);
     for (m = 0; m < c->map.contacts; ++m) {
         const csim_contact *from = problem->contacts + m;
         csimi_cond_contact *to = c->map.contact + m;
@@ -24284,7 +24284,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
    whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csim_block_matrix *A = &c->map.nodal.problem.A;
+    const csimi_nodal *A = &c->map.nodal;
     csim_real sigma, scale;
     int i, m;
     if (weight == CSIM_WEIGHT_AUTO)
@@ -24336,12 +24336,19 @@ CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
 }
 
 /* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones until the
-   solve ends (csimi_cond_judge). */
+   solve ends (csimi_cond_judge): a contact gives by its impulse over kappa. */
 CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                  csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
-    (void)csim_problem_certify(c->centre.shift ? c->map.given : &c->map.nodal.problem, v, lambda, c->map.scratch,
+    const bool gives = !c->centre.shift && c->map.nodal.virtual_count > 0;
+    csim_contact *contacts = (csim_contact *)c->map.nodal.problem.contacts;
+    int m, i;
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
+    (void)csim_problem_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch,
                                c->map.scratch_bytes, k);
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
     return csim_certificate_worst(k) <= (double)tolerance;
 }
@@ -24370,13 +24377,6 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
 /* solve/centre: COND centres virtual nodes until they slip no more, and couples distant contacts that closed. */
 
 #define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
-
-/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
-static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
-    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
-    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
-           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
-}
 
 /* Whether a contact closed that was taken for distant. */
 CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
@@ -24684,8 +24684,7 @@ static void csimi_cond_chains(csimi_cond *c) {
         k->gamma[m] = csimi_cond_trial(c, m, trial);
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->map.law[m], c->map.nodal.problem.contacts + m, k->gamma[m], l);
-        k->give[m] = (csimi_cond_is_virtual(c, contact->a) ? 1 / csimi_cond_kappa(c, contact->a) : 0) +
-                     (csimi_cond_is_virtual(c, contact->b) ? 1 / csimi_cond_kappa(c, contact->b) : 0);
+        k->give[m] = csimi_cond_hang(c, m);
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
     (void)csimi_chains_correct(k, c->map.given, c->map.nodal.problem.contacts, c->map.law, c->map.trial,
@@ -24700,7 +24699,9 @@ CSIMI_FN void csimi_cond_correct(csimi_cond *c) {
 
 /* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
 CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
-    const double m = 6 * c->coarse.space.groups, product = 9.0 * c->map.nodal.problem.A.row[c->map.nodal.problem.A.n];
+    const csimi_nodal *nodal = &c->map.nodal;
+    const double blocks = nodal->problem.A.row[nodal->problem.A.n] + 4.0 * nodal->virtual_count;
+    const double m = 6 * c->coarse.space.groups, product = 9 * blocks;
     const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->coarse.rigid ? 3 : 1;
     const int most = CSIMI_COND_NEWTON;
     return steps > (double)most ? most : (int)(steps > least ? steps : least);
@@ -24948,7 +24949,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
+    c->map.scratch_bytes = csim_certificate_bytes(blocks, contacts);
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
@@ -24968,6 +24969,15 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
                         c->ring.acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
+/* Of n blocks in pairs, below. */
+static void csimi_cond_pair_layout(csim_structure *s, csimi_arena *arena, int n) {
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->aggregate = CSIMI_PUSH(arena, int, n);
+    s->offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->radius = CSIMI_PUSH(arena, csim_real, (n + 1) / 2);
+    s->rotation = CSIMI_PUSH(arena, unsigned char, n);
+}
+
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
@@ -24975,10 +24985,10 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
-        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
-        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
+        csim_structure pairs;
+        csimi_cond_pair_layout(&pairs, &arena, size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
+    csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
@@ -24996,18 +25006,16 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const csim_block_matrix *A = &problem->A;
     const int n = A->n;
-    int *aggregate = CSIMI_PUSH(arena, int, n), i;
-    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
-    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
-    CSIMI_MEMSET(s, 0, sizeof *s);
+    int i;
+    csimi_cond_pair_layout(s, arena, n);
     s->aggregate_count = pairs;
-    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
     if (arena->overflow) return;
-    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
+    CSIMI_MEMSET((csim_real *)s->offset, 0, 3 * (size_t)n * sizeof *s->offset);
     for (i = 0; i < n; ++i) {
-        aggregate[i] = i / 2;
-        rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
+        ((int *)s->aggregate)[i] = i / 2;
+        ((unsigned char *)s->rotation)[i] = (unsigned char)(i % 2);
+        ((csim_real *)s->radius)[i / 2] =
+            i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 
@@ -25117,7 +25125,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
                        solution->lambda, arena, &c->map.nodal) == CSIM_OK)
-        csimi_cond_layout(c, arena, c->map.nodal.problem.A.n, problem->contact_count, problem->A.n,
+        csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
                           params->shift && c->map.nodal.virtual_count > 0);
@@ -25847,11 +25855,11 @@ static int csimi_body_end(const csim_problem *problem, int i, int *body) {
     if (s && s->body_count > 0 && s->body_first) {
         end = s->body_first[++*body];
         for (k = i; k < end; ++k)
-            if (A->col[A->row[k]] < i || A->col[A->row[k + 1] - 1] >= end) return -1;
+            if (A->col[A->row[k]] < i || A->col[csimi_row_end(A, k) - 1] >= end) return -1;
         return end - i <= CSIMI_BODY_LARGEST ? end : -1;
     }
     for (k = i; k <= end; ++k) {
-        const int last = A->col[A->row[k + 1] - 1];
+        const int last = A->col[csimi_row_end(A, k) - 1];
         end = csimi_imax(end, last);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
@@ -26035,7 +26043,7 @@ CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual) {
     int i, k;
     for (i = 0; i < A->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
@@ -26100,9 +26108,9 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     }
     *first = block;
     for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
-        if (A->col[A->row[i + 1] - 1] >= *first) *first = i;
+        if (A->col[csimi_row_end(A, i) - 1] >= *first) *first = i;
     for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
-        *end = csimi_imax(*end, A->col[A->row[i + 1] - 1]);
+        *end = csimi_imax(*end, A->col[csimi_row_end(A, i) - 1]);
     ++*end;
 }
 
@@ -26513,7 +26521,7 @@ static int csimi_lumped_body(const csim_block_matrix *A, int i) {
     int k, end = i;
     for (k = i; k <= end; ++k) {
         if (A->col[A->row[k]] < i) return -1;
-        end = csimi_imax(end, A->col[A->row[k + 1] - 1]);
+        end = csimi_imax(end, A->col[csimi_row_end(A, k) - 1]);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
     return end + 1;
@@ -26523,7 +26531,7 @@ static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int 
     csim_real *to = l->val + 9 * (ptrdiff_t)at;
     double sum = 0;
     int k, c;
-    for (k = A->row[i]; k < A->row[i + 1]; ++k) {
+    for (k = A->row[i]; k < csimi_row_end(A, i); ++k) {
         const csim_real *a = A->val + 9 * (ptrdiff_t)k;
         double square = 0;
         for (c = 0; c < 9; ++c) square += (double)a[c] * (double)a[c];
@@ -26548,7 +26556,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
         for (; i < end; ++i) {
             l->alone[i] = 0;
             l->row[i] = at;
-            for (k = A->row[i]; k < A->row[i + 1]; ++k, ++at) {
+            for (k = A->row[i]; k < csimi_row_end(A, i); ++k, ++at) {
                 if (A->col[k] == i) l->diag[i] = at;
                 l->col[at] = A->col[k];
                 CSIMI_MEMCPY(l->val + 9 * (ptrdiff_t)at, A->val + 9 * (ptrdiff_t)k, 9 * sizeof *l->val);
@@ -26559,6 +26567,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
     l->problem = *p;
     l->problem.structure = NULL;
     l->problem.A.row = l->row;
+    l->problem.A.end = NULL;
     l->problem.A.col = l->col;
     l->problem.A.diag = l->diag;
     l->problem.A.val = l->val;
@@ -26569,8 +26578,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 
 /* The blocks that A couples to block i, into queue, and their mark; returns how many, *touched whether something
    acts on them. */
-static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark,
-                              bool *touched) {
+static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
     l->alone[i] = mark;
@@ -26578,7 +26586,7 @@ static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i
     for (; head < tail; ++head) {
         const int from = l->queue[head];
         *touched |= l->touched[from] != 0;
-        for (k = A->row[from]; k < A->row[from + 1]; ++k) {
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k) {
             if (l->alone[A->col[k]] == mark) continue;
             l->alone[A->col[k]] = mark;
             l->queue[tail++] = A->col[k];
@@ -26597,7 +26605,7 @@ static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count
         const int from = l->queue[j];
         if (turns && turns[from]) continue;
         for (c = 0; c < 3; ++c) sum[c] += l->r[3 * (ptrdiff_t)from + c];
-        for (k = A->row[from]; k < A->row[from + 1]; ++k)
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k)
             for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
     }
     if (!csimi_pivot(M, C)) return;
@@ -26920,7 +26928,7 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
-        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
+        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].local.contact, (csim_real)eps);
 }
 
 /* ---- the order of the rows */
@@ -27134,8 +27142,9 @@ static bool csimi_burst_choose(csimi_sweep *s) {
     for (m = s->active_count = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
-        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
-        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
+        const bool friction = c->local.contact->law != CSIM_LAW_BILATERAL && c->local.contact->law != CSIM_LAW_BOX;
+        const csim_real pace = csimi_max(csimi_max(c->speed, s->rms), CSIMI_TINY); /* to measure velocities */
+        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * pace) continue;
         s->active[s->active_count++] = m;
     }
     for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
@@ -27251,7 +27260,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
+    return s->convex && csimi_law_is(c->local.contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -27261,7 +27270,7 @@ static void csimi_burst_lag(csimi_sweep *s) {
         csimi_sweep_contact *c = s->contacts + m;
         csim_real u[3];
         csimi_contact_velocity(s, c, u);
-        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+        c->lag = c->local.contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
     }
 }
 
@@ -27274,7 +27283,7 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->local.contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->local.contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
@@ -27300,9 +27309,9 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
         if (csimi_burst_is_convex(s, c))
-            csim_project_cone(c->contact->mu[0], trial, lambda);
+            csim_project_cone(c->local.contact->mu[0], trial, lambda);
         else
-            csimi_burst_project(c->contact, trial, lambda);
+            csimi_burst_project(c->local.contact, trial, lambda);
         for (i = 0; i < 3; ++i) change[i] = (csimi_wide)lambda[i] - (csimi_wide)s->loop.centre[3 * m + i];
         for (i = c->first; i < c->first + c->count; ++i)
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
@@ -27384,8 +27393,8 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
-                           s->loop.x + 3 * (ptrdiff_t)m, G);
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->local.contact),
+                           c->local.contact, t, s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     if (large) {
@@ -27626,14 +27635,15 @@ static void csimi_sweep_pass(void *problem) {
 static void csimi_sweep_project(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m;
-    for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_impulse_allow(s->contacts[m].local.contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
 /* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     csim_real u[3], x[3], y[3];
     int k;
     csimi_contact_velocity(s, c, u);
@@ -27878,7 +27888,7 @@ CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const c
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     const csim_real trace = c->local.W[0] + c->local.W[3] + c->local.W[5];
     csim_real mobility = 0;
     if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
@@ -27890,7 +27900,6 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_wide sum = 0, weight = 0;
-    csim_real rms;
     int m, k, at = 0;
     for (k = 0; k < 3 * s->n; ++k) s->load += (csimi_wide)s->problem->b[k] * (csimi_wide)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
@@ -27898,7 +27907,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         const csim_contact *contact = s->problem->contacts + m;
         csim_real scale, W[9];
         CSIMI_MEMSET(c, 0, sizeof *c);
-        c->contact = contact;
+        c->local.contact = contact;
         c->first = at;
         c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
@@ -27915,9 +27924,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
             s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
-    rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
-    for (m = 0; m < s->contact_count; ++m)
-        s->contacts[m].pace = csimi_max(csimi_max(s->contacts[m].speed, rms), CSIMI_TINY);
+    s->rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
     csimi_sweep_prepare(s, 0);
 }
 
@@ -28159,7 +28166,7 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
 static void csimi_delassus_rows_sum(const csim_block_matrix *A, const csim_real *x, int c, csim_real *u) {
     double y[3] = {0, 0, 0};
     int k;
-    for (k = A->row[c]; k < A->row[c + 1]; ++k)
+    for (k = A->row[c]; k < csimi_row_end(A, c); ++k)
         csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, x + 3 * (ptrdiff_t)A->col[k], y);
     for (k = 0; k < 3; ++k) u[k] = (csim_real)y[k];
 }
@@ -28954,11 +28961,10 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
 /* ==== begin solve/cascade.c ===================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
 /* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
-   alone. Where W can be read row by row a sweep is Gauss-Seidel with the
-   exact solution of one contact; where W is only a product it is the same with every contact solved at once against
-   sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). Between the stages of
-   solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/nonsmooth.c). Each stage
-   starts from the best impulses seen. */
+   alone. Where W can be read row by row a sweep is Gauss-Seidel with the exact solution of one contact; where W is only
+   a product it is the same with every contact solved at once against sigma I >= W / 1.5 in the place of its diagonal
+   block (the step of COND on impulses). Between the stages of solve/stages.c stands a burst of Newton's method on the
+   Fischer-Burmeister equations (solve/nonsmooth.c). Each stage starts from the best impulses seen. */
 
 enum { CSIMI_CASCADE_WINDOW = 20 };
 enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
@@ -30797,17 +30803,13 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
 CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     csim_problem_size size;
     const csim_structure *s = problem->structure;
-    int m, side;
+    int m;
     CSIMI_MEMSET(&size, 0, sizeof size);
     size.blocks = problem->A.n;
     size.matrix_blocks = problem->A.n > 0 ? problem->A.row[problem->A.n] : 0;
     size.contacts = problem->contact_count;
     for (m = 0; m < problem->contact_count; ++m)
-        for (side = 0; side < 2; ++side) {
-            const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
-            size.side = csimi_imax(size.side, count);
-            size.terms += count <= 4 ? count : (count * count + 3) / 4;
-        }
+        size.terms += problem->contacts[m].a.count + problem->contacts[m].b.count;
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
@@ -31115,8 +31117,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(&outcome->certificate) <= tolerance)
-            return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
     }
     return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -31662,10 +31663,17 @@ CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
 static void csimi_xpbd_split(csimi_xpbd *s) {
     const csim_problem *p = s->problem;
     csim_block_matrix *B = &s->inner.A;
-    const int count = p->A.row[p->A.n];
-    int e, i, j, k, r, at = 0;
-    CSIMI_MEMCPY(B->val, p->A.val, 9 * (size_t)count * sizeof *B->val);
-    CSIMI_MEMCPY(B->col, p->A.col, (size_t)count * sizeof *B->col);
+    int e, i, j, k, r, at = 0, end;
+    B->n = p->A.n;
+    B->end = NULL;
+    for (i = 0; i < B->n; ++i) {
+        const size_t count = (size_t)(csimi_row_end(&p->A, i) - p->A.row[i]), from = (size_t)p->A.row[i];
+        B->row[i] = at;
+        CSIMI_MEMCPY(B->val + 9 * (size_t)at, p->A.val + 9 * from, 9 * count * sizeof *B->val);
+        CSIMI_MEMCPY(B->col + at, p->A.col + from, count * sizeof *B->col);
+        at += (int)count;
+    }
+    B->row[B->n] = at;
     for (e = 0; e < s->elements; ++e) {
         const csim_elastic *law = p->structure->elastic + e;
         for (i = 0; i < law->count; ++i)
@@ -31673,20 +31681,20 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
                 csim_real KJ[9], JKJ[9];
                 k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
                 if (k < 0) continue;
+                k += B->row[law->term[i].block] - p->A.row[law->term[i].block];
                 csimi_matmul(law->K, law->term[j].J, KJ);
                 csimi_matTmul(law->term[i].J, KJ, JKJ);
                 for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
                 if (i != j) B->col[k] = -1;
             }
     }
-    for (i = 0, k = 0; i < p->A.n; ++i)
-        for (B->row[i] = at; k < p->A.row[i + 1]; ++k) {
+    for (i = 0, k = 0, at = 0; i < B->n; ++i)
+        for (B->row[i] = at, end = B->row[i + 1]; k < end; ++k) {
             if (B->col[k] < 0) continue;
             if (B->col[k] == i) B->diag[i] = at;
             for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)at + r] = B->val[9 * (ptrdiff_t)k + r];
             B->col[at++] = B->col[k];
         }
-    B->n = p->A.n;
     B->row[B->n] = at;
 }
 
@@ -32180,8 +32188,7 @@ static void csimi_quick_bias(csimi_bounded *s) {
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
         const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
-        const csim_real next =
-            csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
+        const csim_real next = csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
         csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
@@ -32263,8 +32270,7 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
             csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
-                u[k] += r->contact->phi[k] +
-                        CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
+                u[k] += r->contact->phi[k] + CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
             csimi_mul3(r->inverse, u, x);
             for (k = 0; k < 3; ++k) next[k] -= x[k];
         } else {
@@ -32998,8 +33004,7 @@ static void csimi_restrain_open(csimi_restrainer *k) {
                 }
         }
         k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
-        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
-            k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
         k->slip[c] = 0;
     }
 }
@@ -33521,8 +33526,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
                           : !params    ? "params"
                           : !workspace ? "workspace"
                           : !solution  ? "solution"
-                                       : "outcome",
-                          false, 0, "a pointer");
+                                       : "outcome", false, 0, "a pointer");
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
@@ -33732,8 +33736,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
         CSIMI_MEMCPY(m->leaf_part, l->leaf_part, sizeof(int) * leaves);
         CSIMI_MEMCPY(m->leaf_next, l->leaf_next, sizeof(int) * leaves);
     }
-    if (from->count.surface > 0)
-        CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
+    if (from->count.surface > 0) CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
     if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
@@ -33757,8 +33760,7 @@ static void csimi_look_refit(csimi_store *s, int slot) {
     csim_real *x = s->look.x + 3 * (size_t)b->first_surface;
     int i;
     for (i = 0; i < b->surface_count; i++)
-        csimi_store3(x + 3 * (size_t)i,
-                     csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
+        csimi_store3(x + 3 * (size_t)i, csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
     csimi_surface_refit(&surface);
 }
 
@@ -34051,7 +34053,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
     }
     /* what follows from the rest: not copied, not saved */
-    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.tet_slot = CSIMI_PUSH(arena, unsigned char, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
@@ -34093,12 +34095,15 @@ static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
     }
 }
 
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
-    int own[CSIMI_AXES], other[CSIMI_AXES], i;
-    CSIMI_MEMCPY(own, n, sizeof own);
-    CSIMI_MEMCPY(other, least, sizeof other);
-    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
-    CSIMI_MEMCPY(n, own, sizeof own);
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes) {
+    unsigned char *at = (unsigned char *)n;
+    int own, other;
+    size_t i;
+    for (i = 0; i < bytes; i += sizeof own) {
+        CSIMI_MEMCPY(&own, at + i, sizeof own);
+        CSIMI_MEMCPY(&other, (const unsigned char *)least + i, sizeof other);
+        if (other > own) CSIMI_MEMCPY(at + i, &other, sizeof other);
+    }
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
@@ -34147,7 +34152,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    csimi_counts_raise(&grown.capacity, need);
+    csimi_raise(&grown.capacity, need, sizeof *need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);
@@ -34499,12 +34504,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
+#if CSIMI_KEEPS_MESHES
     b->first_tet = s->count.tets;
     b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
     b->first_bend = s->count.bends;
+#endif
     b->surface = *surface;
     b->user_data = user_data;
     s->listed[slot] = w->live_bodies;
@@ -34533,7 +34540,10 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
 }
 
 /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
-CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
+CSIMI_FN void csimi_note_high(csim_world *w) {
+    const csim_capacity now = csimi_capacity_of(&w->store.count);
+    csimi_raise(&w->def.capacity, &now, sizeof now);
+}
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
@@ -35629,8 +35639,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
                                   const csimi_axes_pose *p, int i) {
     csim_vec3 at = p->at.b;
     csimi_place base = j->end[1];
-    if (i >= 3)
-        return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (i >= 3) return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
         base = csimi_place_beside(s, &base, at);
@@ -37846,8 +37855,7 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(can_sleep), CSIMI_FLAG(disabled), CSIMI_CHOICE(motion_then, CSIM_MOTION_COUNT_),
         CSIMI_REALS(centre), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(edge), CSIMI_AMOUNTS(self_distance),
         CSIMI_AMOUNTS(sigma), CSIMI_FLAG(rest.asleep), CSIMI_FLAG(rest.woke), CSIMI_FLAG(rest.drowsy),
-        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm),
-    };
+        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37856,8 +37864,7 @@ static bool csimi_geometry_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_CHOICE(kind, CSIM_SHAPE_COUNT_), CSIMI_REALS(local.position), CSIMI_TURN(local.rotation),
         CSIMI_AMOUNTS(half), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(half_height), CSIMI_AMOUNTS(spacing),
-        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls),
-    };
+        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls)};
     int i, hulls = 0;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) { /* hulls stand in the order of their shapes */
@@ -37924,8 +37931,7 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_FLAG(alive), CSIMI_CHOICE(kind, CSIMI_EXCLUSION + 1), CSIMI_INDEX(next_free, links),
         CSIMI_FLAG(apart), CSIMI_AMOUNTS(break_force), CSIMI_REALS(tension), CSIMI_FLAG(broken),
-        CSIMI_FLAG(broke),
-    };
+        CSIMI_FLAG(broke)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37937,8 +37943,7 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target), CSIMI_AMOUNTS(motor.speed),
         CSIMI_AMOUNTS(motor.force), CSIMI_REALS(ratio), CSIMI_REALS(offset), CSIMI_AMOUNTS(break_force),
         CSIMI_AMOUNTS(break_torque), CSIMI_REALS(position), CSIMI_AMOUNTS(scale), CSIMI_REALS(impulse),
-        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff),
-    };
+        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -37949,8 +37954,7 @@ static bool csimi_axis_sound(const csimi_staged *s, const char *name, int item, 
         CSIMI_CHOICE(hold, CSIM_HOLD_COUNT_), CSIMI_FLAG(limited), CSIMI_REALS(lower), CSIMI_REALS(upper),
         CSIMI_AMOUNTS(limit), CSIMI_AMOUNTS(spring), CSIMI_REALS(target), CSIMI_REALS(rate),
         CSIMI_AMOUNTS(spring_force), CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target),
-        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force),
-    };
+        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force)};
     csim_axis_def d;
     if (!csimi_parts_sound(s, name, item, at, parts, CSIMI_COUNT_OF(parts))) return false;
     CSIMI_MEMCPY(&d, at, sizeof d);
@@ -37962,8 +37966,7 @@ static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_AMOUNTS(cone), CSIMI_AMOUNTS(cone_limit), CSIMI_REALS(position), CSIMI_REALS(turn),
         CSIMI_REALS(impulse), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(weight),
-        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa),
-    };
+        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < 6 * a->count; i++) {
@@ -37998,8 +38001,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(self_contact), CSIMI_CHOICE(mode, CSIMI_KINEMATIC + 1),
         CSIMI_CHOICE(modes, CSIM_MODES_MOST + 1), CSIMI_FLAG(linear), CSIMI_FLAG(anchored),
         CSIMI_COUNT(node_count, nodes), CSIMI_COUNT(number_count, modal), CSIMI_AMOUNTS(mass_damping),
-        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions),
-    };
+        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38010,8 +38012,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_REALS(axis), CSIMI_AMOUNTS(mass), CSIMI_REALS(com), CSIMI_REALS(inertia),
         CSIMI_AMOUNTS(armature), CSIMI_AMOUNTS(damping), CSIMI_AMOUNTS(friction), CSIMI_REALS(lower),
         CSIMI_REALS(upper), CSIMI_AMOUNTS(soft), CSIMI_AMOUNTS(stiffness), CSIMI_AMOUNTS(rate_gain),
-        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share),
-    };
+        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38020,8 +38021,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_REALS(point), CSIMI_REALS(normal), CSIMI_REALS(gap), CSIMI_REALS(impulse),
         CSIMI_REALS(normal_impulse), CSIMI_REALS(friction_impulse), CSIMI_REALS(slip),
-        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming),
-    };
+        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming)};
     int i;
     for (i = 0; i < a->count; i++) {
         csim_body_id id[2];
@@ -38133,8 +38133,7 @@ static bool csimi_live_slot_sound(const csimi_staged *s, const csimi_array *a) {
 static bool csimi_kept_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_kept csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag),
-    };
+        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -38940,7 +38939,7 @@ static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, 
 #endif
     h.time = w->time;
     h.last_h = w->last_h;
-    h.step = w->stats.step;
+    h.step = w->steps;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
     h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
@@ -39077,8 +39076,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
-                          "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
@@ -39097,7 +39095,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
-    w->stats.step = h.step;
+    w->steps = w->stats.step = h.step;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
@@ -39281,11 +39279,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
-CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)csimi_most_aggregates(n);
-    csim_real *real;
-    int *number;
+static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -39293,6 +39287,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 #define CSIMI_X(axis, name, per) f->next.name = CSIMI_PUSH(arena, csim_real, (per) * (size_t)n->axis);
     CSIMI_POSITIONS(CSIMI_X)
 #undef CSIMI_X
+}
+
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
+    csim_real *real;
+    int *number;
+    if (early) csimi_next_layout(f, n, arena);
     f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
@@ -39309,7 +39312,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
+    f->found = (csimi_found_contact *)f->told;
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
@@ -39337,6 +39341,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (!early) csimi_next_layout(f, n, arena);
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
@@ -39383,7 +39389,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
                                 scratch);
     csimi_pop(arena, mark);
-    w->high.matrix_blocks = csimi_imax(w->high.matrix_blocks, count < 0 ? needed : count);
+    w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
@@ -39414,8 +39420,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
         if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
-CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
-                            csimi_state *next) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v, csimi_state *next) {
     const csimi_model *table = csimi_model_table();
     csimi_step part = *step;
     int i;
@@ -40207,8 +40212,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         cables++;
         self += b->self_contact;
     }
-    for (i = 0; i < d->near_count && cables > 0; i++)
-        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
+    for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
@@ -40219,8 +40223,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
-        if (b->kind == CSIM_BODY_CABLE)
-            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
+        if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
@@ -40429,8 +40432,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
 
 /* Where the line of a cable's edge is inside a solid at the edge or vertex e[1], which is its nearest, n points out all
    the same. False: that is met from another side. */
-static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v,
-                               csim_vec3 *n) {
+static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v, csim_vec3 *n) {
     const csimi_sheet_edge *e = q->e;
     csimi_surface_hit hit;
     csim_real gap;
@@ -40442,8 +40444,7 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
-    return (corner[0] == u || corner[1] == u || corner[2] == u) &&
-           (corner[0] == v || corner[1] == v || corner[2] == v);
+    return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
 static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, const csim_real *t, csim_vec3 n,
@@ -41534,10 +41535,10 @@ static void csimi_add_still_objects(csimi_detector *d) {
 static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
-    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
                       "at most capacity.pairs; call csim_world_reserve");
 }
@@ -41569,12 +41570,12 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
-    f->stats.contacts = d.needed;
+    f->stats->contacts = d.needed;
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
-    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
-        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
+        f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
     }
@@ -43069,7 +43070,7 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
-    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
+    w->def.capacity.tree_rows = csimi_imax(w->def.capacity.tree_rows, f->tree_rows);
     if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
                       "at most capacity.tree_rows");
@@ -43262,8 +43263,7 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
         if (tree->reactions && tree->mode == CSIMI_FREE)
             csimi_react_tree(w, f, t);
         else
-            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
-                         6 * sizeof(csim_real) * (size_t)tree->link_count);
+            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0, 6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
     (void)step;
 }
@@ -43402,8 +43402,7 @@ static long csimi_within_frame(int contacts, int substeps) { return 3L * substep
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
     const csim_solver_params *p = &w->def.solver;
     int i, contacts = 0;
-    for (i = 0; i < w->store.active_count; i++)
-        f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
+    for (i = 0; i < w->store.active_count; i++) f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
     for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
     f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
     while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
@@ -43475,8 +43474,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
     }
     for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
     if (!bounded) return;
-    f->stats.bounded++;
-    f->stats.flags |= CSIM_FLAG_BOUNDED;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
     for (i = 0; i < c->n; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
@@ -43484,7 +43483,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
+        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
     }
 }
 
@@ -43584,8 +43583,8 @@ typedef struct csimi_island_work {
     csim_problem problem;
     csim_structure structure;
     csim_solution solution;
-    int *row, *col, *diag;
-    csim_real *val, *b;
+    int *row, *end, *diag; /* of its rows in the world's A */
+    csim_real *b;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -43594,13 +43593,12 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
-                                int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int aggregates, int links, int elastic,
+                                csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
-    p->col = CSIMI_PUSH(arena, int, matrix_blocks);
+    p->end = CSIMI_PUSH(arena, int, n);
     p->diag = CSIMI_PUSH(arena, int, n);
-    p->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)matrix_blocks);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
@@ -43639,13 +43637,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
-    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
-                        csimi_most_elastic(n, solver), &arena);
+    csimi_island_layout(&p, blocks, rows, aggregates, csimi_most_links(n), csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
-    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
@@ -43765,39 +43761,64 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 /* ---- one island */
 
-/* Rows of A with columns of the island; what is fixed or kinematic goes to the right-hand side. */
+static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
+    csim_real block[9];
+    const int col = A->col[j];
+    A->col[j] = A->col[k], A->col[k] = col;
+    CSIMI_MEMCPY(block, A->val + 9 * (size_t)j, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)j, A->val + 9 * (size_t)k, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)k, block, sizeof block);
+}
+
+/* An island is solved on its rows of the world's A. While it is, their columns have the numbers of the island, and what
+   is fixed or kinematic stands behind the row and acts on the right-hand side ... */
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
-    int i, k, r, at = 0;
+    int i, j, k, r, count = 0;
     for (i = 0; i < n; i++) {
-        int g = block[i];
-        csim_real *b = p->b + 3 * i;
+        const int g = block[i];
+        csim_real *b = p->b + 3 * i, y[3];
         csimi_store3(b, csimi_load3(f->b + 3 * g));
-        p->row[i] = at;
-        for (k = A->row[g]; k < A->row[g + 1]; k++) {
-            int j = A->col[k];
-            if (f->skip[j]) {
-                csim_real y[3];
-                csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
-                for (r = 0; r < 3; r++) b[r] -= y[r];
+        p->row[i] = A->row[g];
+        p->end[i] = A->row[g + 1];
+        p->diag[i] = A->diag[g];
+        for (k = p->row[i]; k < p->end[i]; k++) {
+            if (!f->skip[A->col[k]]) continue;
+            csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * A->col[k], y);
+            for (r = 0; r < 3; r++) b[r] -= y[r];
+        }
+        for (k = p->end[i] - 1; k >= p->row[i]; k--) {
+            if (!f->skip[A->col[k]]) {
+                A->col[k] = f->local[A->col[k]];
                 continue;
             }
-            if (j == g) p->diag[i] = at;
-            p->col[at] = f->local[j];
-            CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
-            at++;
+            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1);
+            p->end[i]--;
+            p->diag[i] -= k < p->diag[i];
         }
+        count += p->end[i] - p->row[i];
         csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
-    p->row[n] = at;
+    p->row[n] = count;
+    p->problem.A = *A;
     p->problem.A.n = n;
     p->problem.A.row = p->row;
-    p->problem.A.col = p->col;
+    p->problem.A.end = p->end;
     p->problem.A.diag = p->diag;
-    p->problem.A.val = p->val;
     p->problem.b = p->b;
+}
+
+/* ... and afterwards the rows are as they were. */
+static void csimi_island_matrix_back(const csim_world *w, const csimi_island_work *p, const int *block, int n) {
+    const csim_block_matrix *A = &w->store.A;
+    int i, j, k;
+    for (i = 0; i < n; i++) {
+        for (k = p->row[i]; k < p->end[i]; k++) A->col[k] = block[A->col[k]];
+        for (k = p->end[i]; k < A->row[block[i] + 1]; k++)
+            for (j = k; j > p->row[i] && A->col[j - 1] > A->col[j]; j--) csimi_trade_blocks(A, j - 1, j);
+    }
 }
 
 /* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
@@ -43869,7 +43890,7 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
         else if (!rigid || !joints)
             return false;
         for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
-            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+            reach = csimi_imax(reach, p->problem.A.col[p->end[i] - 1] + 1);
         if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
     }
     p->body_first[count] = n;
@@ -44028,7 +44049,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = &f->stats;
+    csim_step_stats *t = f->stats;
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
@@ -44063,19 +44084,16 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
+    return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
-    const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0;
-    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, contacts, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -44084,12 +44102,14 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+#ifndef CONDSIM_NO_CABLE
+    csimi_island_elements(w, f, p, island); /* from the blocks of A, where they are */
+#endif
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
-    csimi_island_elements(w, f, p, island);
 #endif
 }
 
@@ -44113,8 +44133,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -44163,13 +44182,16 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     } else {
         status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
     }
+    if (status == CSIM_OK && outcome.result != CSIM_RESULT_NOT_FINITE) {
+        csimi_judge_outcome(&outcome, w->def.solver.tolerance);
+        csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    }
+    csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
     if (outcome.result == CSIM_RESULT_NOT_FINITE)
         return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
-    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -44230,7 +44252,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     csimi_terms_to_islands(f);
-    f->stats.certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
@@ -44430,14 +44452,14 @@ static void csimi_curl_missed(csimi_step_frame *f, const csimi_curl *c) {
     int i, k;
     for (k = 0; k < f->island_count; k++)
         for (i = f->island_first[k]; i < f->island_first[k + 1] && c->on[k]; i++) f->missed[f->island_blocks[i]] = 1;
-    f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-    if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+    f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
 }
 
 CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, int pass) {
     int look, k;
     if (w->store.state.frame_count == 0) return false;
-    if (csimi_keeps(w) && (f->stats.flags & CSIM_FLAG_UNCERTIFIED)) return false;
+    if (csimi_keeps(w) && (f->stats->flags & CSIM_FLAG_UNCERTIFIED)) return false;
     if (pass == 1) {
         CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
         CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);
@@ -45195,7 +45217,7 @@ static void csimi_path_nodes(csimi_paths *p) {
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
             if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
-            p->f->stats.stopped++;
+            p->f->stats->stopped++;
             if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
         }
     }
@@ -45227,10 +45249,10 @@ static void csimi_path_write(csimi_paths *p) {
             if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
-        p->f->stats.stopped++;
+        p->f->stats->stopped++;
         for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
             const double left = (double)((1 - p->until[group]) * p->way[k]);
-            if (left > p->f->stats.stopped_short) p->f->stats.stopped_short = left;
+            if (left > p->f->stats->stopped_short) p->f->stats->stopped_short = left;
         }
         if (b->kind == CSIM_RIGID) {
             const csim_pose pose = csimi_path_frame(p, slot, -1, 1);
@@ -45384,7 +45406,7 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->deepest = csimi_deeper(e->deepest, depth);
     if (!(depth > before + (double)e->slack)) return;
     e->f->driven[slot] = e->f->driven[other] = 1;
-    e->f->stats.unseen++;
+    e->f->stats->unseen++;
 }
 
 /* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
@@ -45398,8 +45420,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
                                 csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
     double deepest = 0;
-    for (i = 0; i < csimi_imin(n, room); i++)
-        deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
 }
 
@@ -45648,7 +45669,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = f->strays = 0;
+    f->stats->unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -45659,7 +45680,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_thrown(&e);
     csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
-    f->stats.penetration = e.deepest;
+    f->stats->penetration = e.deepest;
     csimi_pop(arena, mark);
 }
 
@@ -45695,7 +45716,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
-    double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
+    double deepest = f->stats->penetration; /* of shapes, and of what went unseen */
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
@@ -45711,7 +45732,7 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
-    f->stats.penetration = deepest;
+    f->stats->penetration = deepest;
 }
 #endif
 
@@ -45740,16 +45761,26 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact *c) {
+    const csim_vec3 v = csim_sub(csimi_place_velocity(s, &c->a, c->meet), csimi_place_velocity(s, &c->b, c->meet));
+    return -csim_dot(c->normal, v);
+}
+
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
+        f->found[i].approach = csimi_approach(&w->store.state, f->found + i);
+        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
+    }
+}
+
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
-    const csimi_state *s = &w->store.state;
+static csim_real csimi_coming(const csim_world *w, csimi_told_contact *found, const csim_contact_info *info) {
     csim_real speed;
-    if (info->began) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
-                                     csimi_place_velocity(s, &found->b, found->meet));
-        found->approach = -csim_dot(found->normal, v);
-    }
+#if !CSIMI_TOLD_APART
+    if (info->began) found->approach = csimi_approach(&w->store.state, found);
+#endif
     speed = info->began ? found->approach : w->store.contact[found->last].coming;
     return speed > 0 && found->left > speed / 10 ? speed : 0;
 }
@@ -45759,7 +45790,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        csimi_found_contact *found = f->found + i;
+        csimi_told_contact *found = f->told + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -45784,7 +45815,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
         info->coming = csimi_coming(w, found, info);
-        f->stats.touching++;
+        f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
     f->ended_count = 0;
@@ -45912,7 +45943,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) {
-    return (f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
+    return (f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
            w->store.count.coords == 0 && !f->moves && !csimi_keeps(w) && !csimi_solver_gaps(w->def.solver.solver);
 }
 
@@ -46295,10 +46326,9 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
-    w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
-        return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
 }
@@ -46762,7 +46792,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
         if (s->body[slot].motion != CSIM_DYNAMIC || p->awake[root]) continue;
         csimi_put_to_bed(w, slot);
-        f->stats.fell_asleep++;
+        f->stats->fell_asleep++;
         csimi_tell_sleep(w, slot, true, root);
         s->body[slot].rest.ring = slot;
         if (p->last[root] >= 0) { /* between the one before and the first */
@@ -46771,7 +46801,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         }
         p->last[root] = slot;
     }
-    if (f->stats.fell_asleep == 0) return;
+    if (f->stats->fell_asleep == 0) return;
     for (i = 0; i < s->count.axes; i++) { /* massless coordinates of soft axes */
         int slot[6];
         const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
@@ -46801,7 +46831,7 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     const size_t mark = arena->used;
     int i, free = 0, calm = 0;
     csimi_sleepy p;
-    f->stats.woke = w->woken;
+    f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
         csimi_rest *r = &s->body[s->active[i]].rest;
         if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
@@ -46829,8 +46859,8 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     } else {
         for (i = 0; i < s->active_count; i++) free += s->body[s->active[i]].motion == CSIM_DYNAMIC;
     }
-    f->stats.awake = free - f->stats.fell_asleep;
-    f->stats.asleep = w->asleep;
+    f->stats->awake = free - f->stats->fell_asleep;
+    f->stats->asleep = w->asleep;
 }
 #endif
 #endif
@@ -46906,7 +46936,7 @@ static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, co
    solution, which is dropped; the work it took stays counted. Frozen at q_k they lag behind, and a swinging solid gains
    energy without bound. */
 static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) {
-    csim_step_stats *stats = &f->stats;
+    csim_step_stats *stats = f->stats;
     const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
     const int rejections = stats->rejections;
     const long iterations = stats->total_iterations;
@@ -47020,10 +47050,10 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
         *before = rest;
         return true;
     }
-    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > f->stats->certificate.dynamics) f->stats->certificate.dynamics = rest;
     if (rest > tolerance) {
-        f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-        if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+        f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+        if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
     }
     return false;
 }
@@ -47163,30 +47193,31 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_rows(w, f, arena);
     if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
+    csimi_note_told(w, f);
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
-    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+    if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
+                          csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
-        f->stats.stopped = 0;
-        f->stats.stopped_short = 0;
+    if (f->stats->stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
+        f->stats->stopped = 0;
+        f->stats->stopped_short = 0;
         csimi_look_unseen(w, f, arena);
         csimi_hold_paths(w, f, f->h, arena);
     }
-    if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
+    if (f->stats->stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
-    f->stats.work = f->work;
-    f->stats.assembly_seconds = t1 - t0;
-    f->stats.collide_seconds = t2 - t1;
-    f->stats.solve_seconds = t3 - t2;
+    f->stats->work = f->work;
+    f->stats->assembly_seconds = t1 - t0;
+    f->stats->collide_seconds = t2 - t1;
+    f->stats->solve_seconds = t3 - t2;
     return CSIM_OK;
 }
 
@@ -47195,8 +47226,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    size_t mark;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
+    mark = arena->used;
     CSIMI_MEMSET(&step, 0, sizeof step);
     step.h = h;
     step.theta = f->theta;
@@ -47214,6 +47247,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     if (ahead) csimi_exchange(w, f);
     if (status != CSIM_OK) return status;
     csimi_commit(w, f, &step);
+    csimi_pop(arena, mark); /* what touches is told */
     csimi_fall_asleep(w, f, arena);
     return CSIM_OK;
 }
@@ -47233,8 +47267,7 @@ static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_aren
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-        (int64_t)CSIMI_AXES_LINES * n->axes;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows + (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -47244,7 +47277,7 @@ static bool csimi_countable(const csimi_counts *n) {
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
+               (INT32_MAX - n->matrix_blocks) / 9 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
@@ -47263,8 +47296,9 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_encounters_scratch(n) + csimi_sleep_scratch(n)); /* both at the end */
+    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     solve = csimi_island_scratch(n, solver);
     most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
@@ -47281,6 +47315,8 @@ static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena
     *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
     *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
     CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    (*frame)->stats = &w->stats;
     status = csimi_run_step(w, *frame, h, arena);
     csimi_tree_forget_bounds(w);
     if (status && (*frame)->joint)
@@ -47297,18 +47333,17 @@ static void csimi_tell_unchecked(csim_step_stats *stats) {
     (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
 }
 
-static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
-    const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
-    if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
-    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
-    w->stats = *stats;
-    w->stats.uncertified = missed;
-    w->stats.unchecked = unchecked;
-    csimi_tell_unchecked(&w->stats);
-    w->stats.step = steps + (status ? 0u : 1u);
-    w->stats.time = w->time;
-    w->stats.memory_bytes = w->heap.held;
+static void csimi_keep_stats(csim_world *w, csim_status status) {
+    csim_step_stats *stats = &w->stats;
+    if (!status) w->missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? w->missed + 1 : 0;
+    if (!status) w->unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? w->unchecked + 1 : 0;
+    w->steps += status ? 0u : 1u;
+    stats->uncertified = w->missed;
+    stats->unchecked = w->unchecked;
+    csimi_tell_unchecked(stats);
+    stats->step = w->steps;
+    stats->time = w->time;
+    stats->memory_bytes = w->heap.held;
 }
 
 /* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
@@ -47318,9 +47353,9 @@ static csim_status csimi_grow(csim_world *w) {
     csimi_counts need = w->store.count;
     csim_status status;
     if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
-        need.contacts = need.ended = w->high.contacts;
-    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
-    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+        need.contacts = need.ended = w->def.capacity.contacts;
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->def.capacity.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->def.capacity.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
         return CSIM_CAPACITY;
     status = csimi_ensure(w, &need, "csim_world_step");
@@ -47332,18 +47367,16 @@ static bool csimi_all_asleep(const csim_world *w) {
     return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
            w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
            w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
-                   w->store.told.sleep_count ==
-               0;
+                   w->store.told.sleep_count == 0;
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    csim_step_stats stats;
-    CSIMI_MEMSET(&stats, 0, sizeof stats);
-    stats.certificate.worst_contact = -1;
-    stats.asleep = w->asleep;
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    w->stats.certificate.worst_contact = -1;
+    w->stats.asleep = w->asleep;
     w->time += (double)h;
     w->last_h = (double)h;
-    csimi_keep_stats(w, &stats, CSIM_OK);
+    csimi_keep_stats(w, CSIM_OK);
     return CSIM_OK;
 }
 
@@ -47370,7 +47403,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         if (!status && arena.overflow) /* committed: it is not to be tried again */
             status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                                 "a larger block");
-        csimi_keep_stats(w, &frame->stats, status); /* now: growth gives back where they lie */
+        csimi_keep_stats(w, status);
         if (full) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
@@ -47507,12 +47540,10 @@ CSIM_API csim_pin_def csim_default_pin_def(void) {
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_particle_def, position),
-        CSIMI_ANY3(csim_particle_def, velocity),
+        CSIMI_ANY3(csim_particle_def, position), CSIMI_ANY3(csim_particle_def, velocity),
         CSIMI_FIELD("mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
                     "above " CSIMI_TINY_WORD ", at most 1e15"),
-        CSIMI_AT_LEAST_0(csim_particle_def, radius),
-        CSIMI_AT_LEAST_0(csim_particle_def, damping),
+        CSIMI_AT_LEAST_0(csim_particle_def, radius), CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
     csimi_counts need;
     csimi_store *s;
@@ -47611,14 +47642,10 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_rigid_def, velocity),
-        CSIMI_ANY3(csim_rigid_def, angular_velocity),
-        CSIMI_POSITIVE(csim_rigid_def, density),
-        CSIMI_AT_LEAST_0(csim_rigid_def, mass),
-        CSIMI_ANY9(csim_rigid_def, inertia),
-        CSIMI_ANY3(csim_rigid_def, centre),
-        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping),
-        CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
+        CSIMI_ANY3(csim_rigid_def, velocity), CSIMI_ANY3(csim_rigid_def, angular_velocity),
+        CSIMI_POSITIVE(csim_rigid_def, density), CSIMI_AT_LEAST_0(csim_rigid_def, mass),
+        CSIMI_ANY9(csim_rigid_def, inertia), CSIMI_ANY3(csim_rigid_def, centre),
+        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
     };
     csim_status s;
     int i;
@@ -47800,14 +47827,10 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_soft_def, scale),
-        CSIMI_ANY3(csim_soft_def, velocity),
-        CSIMI_POSITIVE(csim_soft_def, young),
+        CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
-        CSIMI_POSITIVE(csim_soft_def, density),
-        CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
+        CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
     };
     csim_status s;
     int i, k;
@@ -48755,8 +48778,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm,
-                                  "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
                                   "third axes that point along their edges");
@@ -48770,13 +48792,9 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
 #define CSIMI_SECTION(name, low, open, text) \
     CSIMI_FIELD(#name, offsetof(csim_cable_def, name), low, 1e15, open, false, text)
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_cable_def, start),
-        CSIMI_ANY3(csim_cable_def, end),
-        CSIMI_ANY3(csim_cable_def, normal),
-        CSIMI_ANY3(csim_cable_def, velocity),
-        CSIMI_POSITIVE(csim_cable_def, radius),
-        CSIMI_POSITIVE(csim_cable_def, density),
-        CSIMI_POSITIVE(csim_cable_def, young),
+        CSIMI_ANY3(csim_cable_def, start), CSIMI_ANY3(csim_cable_def, end), CSIMI_ANY3(csim_cable_def, normal),
+        CSIMI_ANY3(csim_cable_def, velocity), CSIMI_POSITIVE(csim_cable_def, radius),
+        CSIMI_POSITIVE(csim_cable_def, density), CSIMI_POSITIVE(csim_cable_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"),
         CSIMI_SECTION(stretch_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
         CSIMI_SECTION(shear_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
@@ -48784,8 +48802,7 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
-        CSIMI_ANY3(csim_cable_def, rest_curvature),
-        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
+        CSIMI_ANY3(csim_cable_def, rest_curvature), CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
     };
 #undef CSIMI_SECTION
@@ -49098,11 +49115,8 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     static const csimi_field fields[] = {
         CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
                     "below 0 (as it is now) or 0..1e9"),
-        CSIMI_ANY(csim_joint_def, lower),
-        CSIMI_ANY(csim_joint_def, upper),
-        CSIMI_ANY(csim_joint_def, ratio),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_force),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
+        CSIMI_ANY(csim_joint_def, lower), CSIMI_ANY(csim_joint_def, upper), CSIMI_ANY(csim_joint_def, ratio),
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
     };
     csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
     if (s) return s;
@@ -49361,16 +49375,14 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
 static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     static const char fn[] = "csim_create_cloth";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_cloth_def, scale),
-        CSIMI_ANY3(csim_cloth_def, velocity),
+        CSIMI_POSITIVE(csim_cloth_def, scale), CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
         CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
                     "below 0 (from thickness) or 0..1e15"),
-        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping), CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
     };
     csim_status s;
@@ -49625,24 +49637,15 @@ static bool csimi_limb_starts(const csim_tree_def *def, int i) { return csimi_li
 
 static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, const csim_tree_link_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_tree_link_def, axis),
-        CSIMI_ANY(csim_tree_link_def, position),
-        CSIMI_ANY(csim_tree_link_def, rate),
-        CSIMI_POSITIVE(csim_tree_link_def, density),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, mass),
-        CSIMI_ANY9(csim_tree_link_def, inertia),
-        CSIMI_ANY3(csim_tree_link_def, centre),
-        CSIMI_ANY(csim_tree_link_def, lower),
-        CSIMI_ANY(csim_tree_link_def, upper),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, armature),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, effort),
-        CSIMI_ANY(csim_tree_link_def, target),
-        CSIMI_ANY(csim_tree_link_def, target_rate),
-        CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
+        CSIMI_ANY3(csim_tree_link_def, axis), CSIMI_ANY(csim_tree_link_def, position),
+        CSIMI_ANY(csim_tree_link_def, rate), CSIMI_POSITIVE(csim_tree_link_def, density),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, mass), CSIMI_ANY9(csim_tree_link_def, inertia),
+        CSIMI_ANY3(csim_tree_link_def, centre), CSIMI_ANY(csim_tree_link_def, lower),
+        CSIMI_ANY(csim_tree_link_def, upper), CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, armature), CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort), CSIMI_ANY(csim_tree_link_def, target),
+        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
     };
     return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
 }
@@ -51729,8 +51732,7 @@ static CSIMI_NOINLINE void csimi_draw_limits(csimi_pen *p, const csimi_joint *j,
         csim_vec3 last = csim_v3(0, 0, 0);
         for (i = 0; i <= CSIMI_ROUND; i++) {
             const csim_real t = 2 * CSIMI_PI * (csim_real)i / CSIMI_ROUND;
-            const csim_quat swing =
-                csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
+            const csim_quat swing = csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
             const csim_vec3 rim = csim_madd(
                 at.at.b, size, csim_rotate(csim_quat_mul(at.at.base, swing), csim_v3(1, 0, 0)));
             if (i > 0) csimi_draw_line(p, last, rim);
@@ -52374,6 +52376,7 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
 static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     CSIMI_MEMSET(w, 0, sizeof *w);
     w->def = *def;
+    CSIMI_MEMSET(&w->def.capacity, 0, sizeof w->def.capacity);
     w->scratch = csimi_world_scratch;
     w->stamp = csimi_stamp_of(w);
     w->free_body = w->free_link = -1;
@@ -52383,7 +52386,7 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     w->store.state.gravity[2] = def->gravity.z;
 }
 
-static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
+static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN; }
 
 /* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
 static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
@@ -52492,7 +52495,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
 
 CSIM_API csim_capacity csim_world_capacity(const csim_world *w) { return csimi_capacity_of(&w->store.capacity); }
 
-CSIM_API csim_capacity csim_world_used(const csim_world *w) { return csimi_capacity_of(&w->high); }
+CSIM_API csim_capacity csim_world_used(const csim_world *w) { return w->def.capacity; }
 
 CSIM_API const char *csim_last_error(const csim_world *w) { return w ? w->error.text : ""; }
 
@@ -55364,15 +55367,9 @@ static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
 }
 
 static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
-    static const char *const harmless[] = {"visual",
-                                           "material",
-                                           "gazebo",
-                                           "transmission",
-                                           "safety_controller",
-                                           "calibration",
-                                           "verbose",
-                                           "self_collision_checking",
-                                           "contact_coefficients"};
+    static const char *const harmless[] = {
+        "visual", "material", "gazebo", "transmission", "safety_controller", "calibration", "verbose",
+        "self_collision_checking", "contact_coefficients"};
     size_t i;
     bool known = false;
     for (i = 0; i < sizeof harmless / sizeof harmless[0]; i++) known = known || csimi_slice_is(tag->name, harmless[i]);
@@ -56013,6 +56010,7 @@ CSIMI_WARM
 #undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_COUPLES
 #undef CSIMI_MODEL_PRIVATE_H
+#undef CSIMI_HAS_FAR
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SIDE
@@ -56046,6 +56044,7 @@ CSIMI_WARM
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
+#undef CSIMI_OF_MESH
 #undef CSIMI_SLEEP_ARRAYS
 #undef CSIMI_SOLID_ARRAYS
 #undef CSIMI_SHEET_ARRAYS
@@ -56079,6 +56078,8 @@ CSIMI_WARM
 #undef CSIMI_STEP_PRIVATE_H
 #undef CSIMI_MEETS
 #undef CSIMI_ALONE
+#undef CSIMI_FOUND_TOLD
+#undef CSIMI_TOLD_APART
 #undef CSIMI_AGAIN
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_IO_PRIVATE_H
@@ -56127,6 +56128,7 @@ CSIMI_WARM
 #undef CSIMI_FAR_AWAY
 #undef CSIMI_UNSURE
 #undef CSIMI_LEAF_TRIANGLES
+#undef CSIMI_NODAL_GRAIN
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL

@@ -31,13 +31,13 @@ static double bench_product(toy *s, int vectors) {
     void *block = malloc(bytes);
     arena = csimi_arena_in(block, bytes);
     if (csimi_nodalize(&s->problem, 1000, 0, 0, true, s->v, s->lambda, &arena, &nodal) != CSIM_OK) return 0;
-    count = (size_t)vectors * 3 * (size_t)nodal.problem.A.n;
-    y = (csim_real *)toy_alloc(3 * (size_t)nodal.problem.A.n, sizeof(csim_real));
+    count = (size_t)vectors * 3 * (size_t)nodal.count;
+    y = (csim_real *)toy_alloc(3 * (size_t)nodal.count, sizeof(csim_real));
     other = (csim_real *)toy_alloc(count, sizeof(csim_real));
     for (r = 0; r < 15; ++r) {
         double t = bench_now();
         for (k = 0; k < 40; ++k) {
-            csimi_product(&nodal.problem.A, nodal.start, y, NULL);
+            csimi_nodal_product(&nodal, nodal.start, y, true, NULL);
             bench_pass(other, count);
         }
         both = fmin(both, (bench_now() - t) / 40);

@@ -55,7 +55,7 @@ static cube make_cube(int side) {
     c.s.tet_lame = REALS(3 * tets);
     c.s.tet_material = (unsigned char *)zeros((size_t)tets, 1);
     c.s.tet_active = REALS(5 * tets);
-    c.s.tet_slot = INTS(16 * tets);
+    c.s.tet_slot = (unsigned char *)zeros(16 * (size_t)tets, 1);
     for (i = 0; i < n; i++)
         for (a = 0; a < 3; a++) c.s.x[3 * i + a] = CSIM_R(0.01) * CSIM_R(i / stride[a] % side);
     for (t = 0; t < tets; t++) {

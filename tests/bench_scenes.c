@@ -289,13 +289,13 @@ static csim_problem_size bench_size(csim_solver solver, int blocks, int matrix_b
     return z;
 }
 
-/* Bytes of a workspace; of COND without the nodal problem, which is A with virtual nodes. */
+/* Bytes of a workspace; of COND without the nodal problem, which is the virtual nodes. */
 static double bench_bytes(csim_solver solver, int blocks, int matrix_blocks, int contacts) {
     csim_solver_params p = csim_default_solver_params();
     csim_problem_size z = bench_size(solver, blocks, matrix_blocks, contacts);
     csimi_arena nodal = csimi_arena_in(NULL, 0);
     p.solver = solver;
-    if (!z.rigid) csimi_nodal_reserve(&nodal, z.blocks, z.matrix_blocks, z.contacts, z.terms, z.side);
+    if (!z.rigid) csimi_nodal_reserve(&nodal, z.blocks, z.contacts, z.terms);
     return (double)csim_solver_bytes(&z, &p) - (double)nodal.high;
 }
 

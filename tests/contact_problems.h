@@ -76,7 +76,7 @@ static void cp_matrix(int n, int kind, double ratio) {
     }
     cp.row[n] = at;
     cp.p.A.n = n;
-    cp.p.A.row = cp.row;
+    cp.p.A.row = cp.row, cp.p.A.end = NULL;
     cp.p.A.col = cp.col;
     cp.p.A.diag = cp.diag;
     cp.p.A.val = cp.val;

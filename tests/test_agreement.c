@@ -277,6 +277,49 @@ TEST(units_of_powers_of_two_change_no_bit) {
     }
 }
 
+/* The rows of A from the last to the first, with what is no number between them: other places, not a bit other. */
+TEST(rows_with_gaps_change_no_bit) {
+    static int row[CP_BLOCKS + 1], end[CP_BLOCKS], diag[CP_BLOCKS], col[CP_STORED + CP_BLOCKS];
+    static csim_real val[9 * (CP_STORED + CP_BLOCKS)], v[SOLVERS][3 * CP_BLOCKS], l[SOLVERS][3 * CP_CONTACTS];
+    static const int kinds[] = {CP_NODAL, CP_RIGID, CP_GENERAL};
+    int trial, k, i, at;
+    for (trial = 0; trial < 12; trial++) {
+        csim_outcome first[SOLVERS];
+        const int law = trial % 2 ? CSIM_LAW_PROXIMAL : CSIM_LAW_STRICT;
+        cp_make(trial < 9 ? 14 : 60, 20, kinds[trial % 3], law, 10);
+        for (k = 0; k < SOLVERS; k++) {
+            first[k] = solve_cold(promise[k].solver, TOL(1e-6, 1e-3), 200);
+            memcpy(v[k], found_v, sizeof v[k]);
+            memcpy(l[k], found_lambda, sizeof l[k]);
+        }
+        for (i = 0; i < CP_STORED + CP_BLOCKS; i++) col[i] = -7;
+        for (i = 0; i < 9 * (CP_STORED + CP_BLOCKS); i++) val[i] = CSIM_R(NAN);
+        for (i = cp.p.A.n - 1, at = 1; i >= 0; i--, at = end[i + 1] + 1) {
+            const int count = cp.row[i + 1] - cp.row[i];
+            row[i] = at;
+            end[i] = at + count;
+            diag[i] = at + cp.diag[i] - cp.row[i];
+            memcpy(col + at, cp.col + cp.row[i], (size_t)count * sizeof *col);
+            memcpy(val + 9 * at, cp.val + 9 * cp.row[i], 9 * (size_t)count * sizeof *val);
+        }
+        row[cp.p.A.n] = cp.row[cp.p.A.n];
+        cp.p.A.row = row, cp.p.A.end = end, cp.p.A.col = col, cp.p.A.diag = diag, cp.p.A.val = val;
+        for (k = 0; k < SOLVERS; k++) {
+            const csim_outcome out = solve_cold(promise[k].solver, TOL(1e-6, 1e-3), 200);
+            CASE("%s, trial %d", csim_describe_solver((csim_solver)promise[k].solver).name, trial);
+            EQUAL(out.iterations, first[k].iterations);
+            EQUAL(out.products, first[k].products);
+            CHECK(memcmp(found_v, v[k], sizeof found_v) == 0);
+            CHECK(memcmp(found_lambda, l[k], sizeof found_lambda) == 0);
+        }
+        row[cp.p.A.n]++; /* a sum that does not hold is refused */
+        STATUS(csim_problem_check(&cp.p, NULL), CSIM_BAD_PROBLEM);
+        row[cp.p.A.n]--;
+        end[0] = row[0] - 1;
+        STATUS(csim_problem_check(&cp.p, NULL), CSIM_BAD_PROBLEM);
+    }
+}
+
 /* Axes turned, contacts renamed: the convex law, so that there is one answer; it turns with them. */
 TEST(axes_and_order_change_v_by_rounding) {
     const double tolerance = TOL(1e-10, 1e-4);

@@ -206,13 +206,46 @@ TEST(islands_join_what_touches) {
     toy_free(&s);
 }
 
-/* The nodal matrix is A + sum kappa [J -I]'[J -I]: compared entry by entry with that sum made densely. */
+/* W of both kinds, from the dense nodal matrix D [3N * 3N]: 1 / the diagonal, whose mean counts on pinned nodes; and
+   the minimiser of |I - W S|_F for S = D scaled by that diagonal, trace over squared norm of its rows. work [12N]. */
+static void nodal_weights_are_dense(const csimi_nodal *nodal, const double *D, csim_real *work) {
+    const int N = nodal->count, n = 3 * N;
+    unsigned char *pinned = (unsigned char *)toy_alloc((size_t)N, 1);
+    double *d = (double *)toy_alloc((size_t)n, sizeof(double));
+    csim_real *w = (csim_real *)toy_alloc((size_t)n, sizeof(csim_real));
+    int kind, i, j, r;
+    for (i = 0; i < N; ++i) pinned[i] = i == 3 || i >= nodal->problem.A.n;
+    for (i = 0; i < n; ++i) {
+        d[i] = D[i * n + i];
+        if (pinned[i / 3])
+            for (r = 0, d[i] = 0; r < 3; ++r) d[i] += D[(i / 3 * 3 + r) * (n + 1)] / 3;
+    }
+    for (kind = 0; kind < 2; ++kind) {
+        if (kind)
+            csimi_weights_frobenius(nodal, pinned, w, work);
+        else
+            csimi_weights_jacobi(nodal, pinned, w);
+        for (i = 0; i < n; ++i) {
+            double trace = 0, norm = 0;
+            for (r = pinned[i / 3] ? i / 3 * 3 : i; r < (pinned[i / 3] ? i / 3 * 3 + 3 : i + 1); ++r) {
+                trace += D[r * n + r] / d[r];
+                for (j = 0; j < n; ++j) norm += D[r * n + j] * D[r * n + j] / (d[r] * d[j]);
+            }
+            NEAR((double)w[i] * d[i], kind ? trace / norm : 1, TOL(1e-13, 1e-5)); /* rounding of two sums */
+        }
+    }
+    free(pinned), free(d), free(w);
+}
+
+/* The nodal matrix is A + sum kappa [J -I]'[J -I]: what it does to every unit vector is compared entry by entry with
+   that sum made densely, and so are the weights that are made for it. */
 TEST(nodal_matrix_is_the_coupled_one) {
     toy s;
     csimi_arena arena;
     csimi_nodal nodal;
     void *block = malloc(1 << 22);
     double *D, worst = 0, largest = 0;
+    csim_real *work;
     int n, N, i, j, k, m;
     const csim_real up[3] = {0, 0, 1};
     const double size[3] = {1, 1, 1};
@@ -228,7 +261,7 @@ TEST(nodal_matrix_is_the_coupled_one) {
     toy_problem(&s);
     arena = csimi_arena_in(block, 1 << 22);
     STATUS(csimi_nodalize(&s.problem, 100, 0, 0, true, s.v, s.lambda, &arena, &nodal), CSIM_OK);
-    n = s.blocks, N = nodal.problem.A.n;
+    n = s.blocks, N = nodal.count;
     EQUAL(nodal.virtual_count, 4);
     EQUAL(nodal.node_a[0], 3);
     EQUAL(nodal.node_a[1], n + 1);
@@ -249,20 +282,19 @@ TEST(nodal_matrix_is_the_coupled_one) {
                 for (j = 0; j < 3 * N; ++j) D[i * 3 * N + j] += (double)nodal.kappa[m] * row[i] * row[j];
             free(row);
         }
-    for (i = 0; i < N; ++i) {
-        const csim_block_matrix *A = &nodal.problem.A;
-        CHECK(A->col[A->diag[i]] == i);
-        for (k = A->row[i]; k < A->row[i + 1]; ++k) {
-            CHECK(k == A->row[i] || A->col[k - 1] < A->col[k]);
-            for (j = 0; j < 9; ++j) {
-                double *entry = D + (3 * i + j / 3) * 3 * N + 3 * A->col[k] + j % 3;
-                largest = fmax(largest, fabs(*entry));
-                *entry -= (double)A->val[9 * k + j];
-            }
+    work = (csim_real *)toy_alloc((size_t)(12 * N), sizeof(csim_real));
+    for (i = 0; i < 3 * N; ++i) {
+        work[i] = 1;
+        csimi_nodal_product(&nodal, work, work + 3 * N, true, NULL);
+        work[i] = 0;
+        for (j = 0; j < 3 * N; ++j) {
+            largest = fmax(largest, fabs(D[j * 3 * N + i]));
+            worst = fmax(worst, fabs(D[j * 3 * N + i] - (double)work[3 * N + j]));
         }
     }
-    for (i = 0; i < 9 * N * N; ++i) worst = fmax(worst, fabs(D[i]));
     NEAR(worst / largest, 0, TOL(1e-15, 1e-6)); /* rounding of one sum */
+    nodal_weights_are_dense(&nodal, D, work);
+    free(work);
     /* shift by c lambda, and a start where the node balances its last impulse */
     NEAR(nodal.problem.contacts[0].phi[0], -2 / (double)nodal.kappa[0], TOL(1e-15, 1e-7));
     for (k = 0; k < 3; ++k) {
@@ -793,6 +825,7 @@ NEEDS("../shared/fc3d/Box_Stacks-i0122-82-5.txt", fc3d_box_stacks) {
     pair = (int *)toy_alloc(2 * (size_t)nnz, sizeof(int));
     memset(&A, 0, sizeof A);
     A.n = blocks;
+    A.end = NULL;
     A.row = (int *)toy_alloc((size_t)blocks + 1, sizeof(int));
     A.diag = (int *)toy_alloc((size_t)blocks, sizeof(int));
     A.col = (int *)toy_alloc((size_t)(nnz + blocks), sizeof(int));
@@ -950,7 +983,7 @@ TEST(memory_is_linear_and_exact) {
         /* beyond the nodal problem: 24 vectors of n, 12 of 3 nc, the coarse block */
         csimi_arena nodal = csimi_arena_counting();
         const size_t n = 10000 + 3000, nc = 2000, m = 900;
-        csimi_nodal_reserve(&nodal, 10000, 150000, 2000, 3000, 0);
+        csimi_nodal_reserve(&nodal, 10000, 2000, 3000);
         vectors = (24 * 3 * n + 12 * 3 * nc) * sizeof(csim_real) + 3 * m * m * sizeof(double);
         printf("    beyond the nodal problem %lu of %lu\n", (unsigned long)(bytes[0] - nodal.high),
                (unsigned long)vectors);
@@ -1055,6 +1088,7 @@ TEST(spectrum_estimate) {
     toy s;
     csim_real *w, *w_inverse, *work, estimate, truth;
     unsigned char *pinned;
+    csimi_nodal nodal;
     int i, products = 0, n;
     toy_cube(&s, 5, 1e6, 0);
     toy_problem(&s);
@@ -1063,9 +1097,11 @@ TEST(spectrum_estimate) {
     w_inverse = (csim_real *)toy_alloc((size_t)n, sizeof(csim_real));
     work = (csim_real *)toy_alloc(3 * (size_t)n, sizeof(csim_real));
     pinned = (unsigned char *)toy_alloc((size_t)s.blocks, 1);
-    csimi_weights_jacobi(&s.A, pinned, w);
+    memset(&nodal, 0, sizeof nodal);
+    nodal.problem = s.problem, nodal.count = s.blocks;
+    csimi_weights_jacobi(&nodal, pinned, w);
     for (i = 0; i < n; ++i) w_inverse[i] = 1 / w[i];
-    estimate = csimi_weights_sigma(&s.A, w, w_inverse, 0, work, &products, NULL);
+    estimate = csimi_weights_sigma(&nodal, w, w_inverse, 0, work, &products, NULL);
     EQUAL(products, CSIMI_LANCZOS);
     for (i = 0; i < n; ++i) work[i] = (csim_real)check_random(-1, 1);
     truth = (csim_real)power_sigma(&s.A, w, work, 2000, work + n);

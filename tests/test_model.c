@@ -59,7 +59,7 @@ static rig make_rig(int nodes, int rigids, int tets, int springs) {
     s->tet_lame = REALS(3 * tets);
     s->tet_material = BYTES(tets);
     s->tet_active = REALS(5 * tets);
-    s->tet_slot = INTS(16 * tets);
+    s->tet_slot = BYTES(16 * tets);
     s->spring_count = springs;
     s->spring = (csimi_place *)zeros((size_t)(2 * springs), sizeof(csimi_place)); /* the ground */
     s->spring_data = REALS(3 * springs);

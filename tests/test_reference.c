@@ -21,6 +21,7 @@ static csim_block_matrix grid_matrix(void) {
     static const int step[7][3] = {{-1, 0, 0}, {0, -1, 0}, {0, 0, -1}, {0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}};
     csim_block_matrix A;
     int i, j, k, c, at = 0;
+    memset(&A, 0, sizeof A);
     for (i = 0; i < GRID; i++) {
         const int x = i / (SIDE * SIDE), y = i / SIDE % SIDE, z = i % SIDE;
         row[i] = at;

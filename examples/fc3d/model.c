@@ -61,6 +61,7 @@ static void make_matrix(const fc3d_problem *p, csim_block_matrix *A) {
     for (k = 0; k < n; ++k) e[2 * p->m_count + k].i = e[2 * p->m_count + k].j = 3 * k;
     qsort(e, (size_t)count, sizeof *e, by_place);
     A->n = n;
+    A->end = NULL;
     A->row = (int *)room((size_t)n + 1, sizeof(int));
     A->col = (int *)room((size_t)count, sizeof(int));
     A->diag = (int *)room((size_t)n, sizeof(int));

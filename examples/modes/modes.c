@@ -181,6 +181,7 @@ static void modes_layout(modes_work *w, csimi_arena *arena) {
     w->pairs = CSIMI_PUSH(arena, int, 12 * t);
     w->place = CSIMI_PUSH(arena, int, n);
     w->A.row = CSIMI_PUSH(arena, int, n + 1);
+    w->A.end = NULL;
     w->A.diag = CSIMI_PUSH(arena, int, n);
     w->A.col = CSIMI_PUSH(arena, int, 12 * t + n);
     w->A.val = CSIMI_PUSH(arena, csim_real, 9 * (12 * t + n));

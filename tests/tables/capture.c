@@ -11,6 +11,8 @@ struct capture {
     void *memory;
     csim_contact *contacts; /* rows of their own: those of the world are gone with its step */
     csim_term *terms;
+    int *row;
+    csim_real *val;
     double h, dynamics_seconds;
     csim_reference *reference;
     csim_impulse_problem impulse;
@@ -46,6 +48,27 @@ static int hook_island(csim_world *w, csimi_step_frame *f) {
     return best;
 }
 
+/* The rows of the island, packed: they are the world's, which gets them back. */
+static void hook_matrix(csim_world *w, csimi_step_frame *f, int island, capture *c) {
+    const int *block = f->island_blocks + f->island_first[island];
+    csim_block_matrix *A = &c->work.problem.A;
+    const size_t n = (size_t)A->n, count = (size_t)A->row[n];
+    int *row = (int *)calloc(2 * n + count + 1, sizeof *row), *diag = row + n + 1, *col = diag + n, i, at = 0;
+    c->row = row;
+    c->val = (csim_real *)calloc(9 * count + 1, sizeof *c->val);
+    for (i = 0; i < A->n; i++) {
+        const int length = csimi_row_end(A, i) - A->row[i];
+        row[i] = at;
+        diag[i] = at + A->diag[i] - A->row[i];
+        memcpy(col + at, A->col + A->row[i], (size_t)length * sizeof *col);
+        memcpy(c->val + 9 * at, A->val + 9 * (size_t)A->row[i], 9 * (size_t)length * sizeof *c->val);
+        at += length;
+    }
+    row[n] = at;
+    csimi_island_matrix_back(w, &c->work, block, A->n);
+    A->row = row, A->end = NULL, A->diag = diag, A->col = col, A->val = c->val;
+}
+
 static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     const int island = hook_island(w, f);
     csimi_arena arena = csimi_arena_counting();
@@ -66,6 +89,7 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     memcpy(c->terms, p->terms, (size_t)p->term_count * sizeof *c->terms);
     csimi_island_contacts_back(f, f->island_contacts + f->island_contact_first[island], p->contact_count);
     csimi_terms_to_world(f);
+    hook_matrix(w, f, island, c);
     p->contacts = c->contacts;
     p->terms = c->terms;
     c->h = (double)f->h;
@@ -126,6 +150,8 @@ void capture_free(capture *c) {
     free(c->memory);
     free(c->contacts);
     free(c->terms);
+    free(c->row);
+    free(c->val);
     free(c);
 }
 

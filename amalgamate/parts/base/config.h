@@ -172,8 +172,18 @@
 #define CONDSIM_NO_NEWTON
 #endif
 #endif
-#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_MESHES 1 /* nodes with something between them */
+#else
+#define CSIMI_HAS_MESHES 0
+#endif
+#if CSIMI_HAS_MESHES || !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SLEEP)
+#define CSIMI_KEEPS_MESHES 1 /* or a snapshot may bring them, or what sleep sorts has their numbers */
+#else
+#define CSIMI_KEEPS_MESHES 0
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || CSIMI_HAS_MESHES
 #define CSIMI_HAS_NODES 1
 #else
 #define CSIMI_HAS_NODES 0

@@ -22,25 +22,10 @@ static double csimi_polynomial(int count, const double *c, double x) {
 /* sin (quarter 0) or cos (quarter 1) of x: r in [-pi/4, pi/4] plus quarter turns. Beyond 1e9 rad there is no meaning in
    the digits of x and it is taken as zero; NaN and infinity give NaN. */
 static double csimi_turn(double x, int quarter) {
-    static const double odd[] = {1,
-                                 -1.0 / 6,
-                                 1.0 / 120,
-                                 -1.0 / 5040,
-                                 1.0 / 362880,
-                                 -1.0 / 39916800,
-                                 1.0 / 6227020800,
-                                 -1.0 / 1307674368000,
-                                 1.0 / 355687428096000};
-    static const double even[] = {1,
-                                  -1.0 / 2,
-                                  1.0 / 24,
-                                  -1.0 / 720,
-                                  1.0 / 40320,
-                                  -1.0 / 3628800,
-                                  1.0 / 479001600,
-                                  -1.0 / 87178291200,
-                                  1.0 / 20922789888000,
-                                  -1.0 / 6402373705728000};
+    static const double odd[] = {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800,
+                                 -1.0 / 1307674368000, 1.0 / 355687428096000};
+    static const double even[] = {1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                                  -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
     double r, y;
     int k;
     if (!(x - x == 0)) return x - x;

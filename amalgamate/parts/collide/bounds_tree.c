@@ -432,8 +432,7 @@ CSIMI_FN void csimi_bounds_tend(csimi_bounds_tree *t, bool always) {
 
 /* ---- walks. Stacks hold one waiting child a level. */
 
-CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower,
-                                   csim_vec3 upper) {
+CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper) {
     w->tree = t;
     csimi_store3(w->lower, lower);
     csimi_store3(w->upper, upper);

@@ -383,8 +383,7 @@ static bool csimi_height_plane_of(const csim_field *f, const int *first, const i
     const csim_real along = (east - x.z) / (csim_real)(last[0] - first[0]);
     const csim_real across = (north - x.z) / (csim_real)(last[1] - first[1]);
     const csim_real near = CSIM_R(5e-7) * (csimi_abs(x.z) + csimi_abs(east) + csimi_abs(north));
-    const csim_vec3 n =
-        csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
+    const csim_vec3 n = csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
     bool even = true;
     int i, j;
     *top = x.z;
@@ -599,8 +598,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i],
-                              "0..vertex_count - 1");
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 

@@ -613,8 +613,7 @@ static void csimi_meet_samples(csimi_meet *m) {
         if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
-        if (k < CSIMI_CHOICES)
-            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+        if (k < CSIMI_CHOICES) csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
     }
 }
 

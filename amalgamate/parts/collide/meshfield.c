@@ -323,8 +323,7 @@ static void csimi_grid_moments(const csim_field *f, double *volume, double *firs
                 int below = 0;
                 for (c = 0; c < 8; c++) {
                     v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
-                                             (size_t)f->n[0] +
-                                         (size_t)(i + (c & 1))];
+                                             (size_t)f->n[0] + (size_t)(i + (c & 1))];
                     below += v[c] < 0;
                 }
                 if (below == 0) continue;

@@ -71,8 +71,7 @@ static int csimi_ray_ball(csim_vec3 centre, csim_real r, csim_vec3 x, csim_vec3 
     if (!csimi_stay_round(csim_sub(x, centre), w, r, &s.first, &s.last)) return 0;
     s.feature = feature;
     found = csimi_stay_told(&s, most, hit);
-    if (found & CSIMI_RAY_ENTERS)
-        hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
+    if (found & CSIMI_RAY_ENTERS) hit->normal = csim_normalize(csim_sub(csim_madd(x, hit->fraction, w), centre));
     return found;
 }
 

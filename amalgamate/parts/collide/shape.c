@@ -347,8 +347,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, co
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     if (csimi_shape_is(g, CSIM_SHAPE_BOX) || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
-    if (csimi_cylinder(g))
-        return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
+    if (csimi_cylinder(g)) return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
 

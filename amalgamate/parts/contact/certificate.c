@@ -77,7 +77,7 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
         csimi_wide y[3] = {0, 0, 0};
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
             const csimi_wide d = 1 / (csimi_wide)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
@@ -118,8 +118,7 @@ static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
             2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
-/* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
-static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
@@ -196,7 +195,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
-        csimi_cert_mobility(p, &contact->a, contact->mass[0]) + csimi_cert_mobility(p, &contact->b, contact->mass[1]);
+        csimi_side_mobility(p, &contact->a, contact->mass[0]) + csimi_side_mobility(p, &contact->b, contact->mass[1]);
     c->rho = mobility > 0 ? 1 / mobility : 1;
     c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (csimi_wide)CSIMI_TINY);
 }
@@ -502,8 +501,7 @@ static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks,
-                                csim_certificate *out) {
+                                const csimi_cert_kept *kept, csimi_cert_blocks *blocks, csim_certificate *out) {
     csimi_wide most, weighed = 0, weight = 0, pressed = 0;
     csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->rounded, &most);

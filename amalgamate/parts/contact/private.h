@@ -38,6 +38,10 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
 /* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
 CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
 
+/* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
+   diagonal blocks D of A; 0 of a side without terms. */
+CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass);
+
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
    blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for
@@ -49,26 +53,39 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 /* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
    one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
    contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
-   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
-   their order. O(size). */
+   side in phi. Blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. The nodal matrix is
+   A + sum kappa [J_v -I]'[J_v -I]: the given A and beside it the couplings, which are applied, never stored as blocks.
+   O(size). */
+typedef struct csimi_hung {
+    int node, at; /* virtual node; place of its pull on the block */
+} csimi_hung;
 typedef struct csimi_nodal {
-    csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
-                             rigid mode moves one exactly as its side moves it, J_v Z */
+    csim_problem problem; /* the given one, but for the shift in phi and b, which is 0 on virtual nodes */
+    int count;            /* n, and virtual_count */
     int *node_a, *node_b; /* [contact_count] block of each side, -1: static */
-    csim_side *side;      /* [virtual_count] terms of the given problem that the virtual node follows */
-    csim_real *kappa;     /* [virtual_count] kg */
+    csim_real *start;     /* [3 count] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
+                             where a massless node is when its contact carries the last impulse */
     int virtual_count;
-    csim_real *start; /* [3 problem.A.n] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
-                         where a massless node is when its contact carries the last impulse */
+    csim_side *side;  /* [virtual_count] terms that the virtual node follows ... */
+    csim_real *kappa; /* ... with so many kg; */
+    int *begin;       /* place of the first of its pulls */
+    int *first;       /* [n + 1] of each block, what hangs on it ... */
+    csimi_hung *hung; /* [terms of the sides] */
+    csim_real *pull;  /* [3 terms of the sides] kappa J_v'(J_v v - v_v), by virtual nodes: scratch of a product */
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int contacts, int terms);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
-   v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
+   v[3n], lambda0[3 contact_count]: the start. Everything lives in the arena; CSIM_CAPACITY when that is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal);
+/* y = the nodal matrix times x [3 count]. Without rows only of the virtual nodes, whose pulls are kept: then, in any
+   split and with the same bits, csimi_nodal_rows does the blocks among [begin, end). */
+CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, csim_real *y, bool rows,
+                                  const csim_tasks *tasks);
+CSIMI_FN void csimi_nodal_rows(const csimi_nodal *nodal, const csim_real *x, csim_real *y, int begin, int end);
 
 /* ---- law.c */
 /* Derivative of csim_project_cone where t lies off the cone and its polar: along (1, mu d), and round the cone. */

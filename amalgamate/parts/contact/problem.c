@@ -50,10 +50,11 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
 }
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
-    const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
+    const int begin = A->row[i], end = csimi_row_end(A, i), diag = A->diag[i];
     int k;
-    if (end < begin)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
+    if (begin < 0 || end < begin)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, A->end ? "A.end" : "A.row", A->end ? i : i + 1, "", end,
+                                  "no less than the row's beginning, which is 0 or more");
     for (k = begin; k < end; ++k)
         if (A->col[k] < 0 || A->col[k] >= A->n || (k > begin && A->col[k] <= A->col[k - 1]))
             return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
@@ -65,12 +66,12 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
 
 /* Numbers of a matrix whose rows are sound. */
 static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
-    const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
-    ptrdiff_t i;
-    int k;
-    for (i = 0; i < count; ++i)
-        if (!csimi_all_finite(A->val + 9 * i, 9))
-            return csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
+    ptrdiff_t j;
+    int i, k;
+    for (i = 0; i < A->n; ++i)
+        for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+            if (!csimi_all_finite(A->val + 9 * j, 9))
+                return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
@@ -82,10 +83,17 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
 
 static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
+    ptrdiff_t blocks = 0;
     int i;
-    if (p->A.n > 0 && p->A.row[0] != 0)
+    if (p->A.n > 0 && !p->A.end && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
-    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) {
+        status = csimi_check_row(place, &p->A, i);
+        if (status == CSIM_OK) blocks += csimi_row_end(&p->A, i) - p->A.row[i];
+    }
+    if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
+                                  "the number of blocks of all rows");
     return status;
 }
 

@@ -99,15 +99,9 @@ static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
 }
 
 static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
-    static const char *const harmless[] = {"visual",
-                                           "material",
-                                           "gazebo",
-                                           "transmission",
-                                           "safety_controller",
-                                           "calibration",
-                                           "verbose",
-                                           "self_collision_checking",
-                                           "contact_coefficients"};
+    static const char *const harmless[] = {
+        "visual", "material", "gazebo", "transmission", "safety_controller", "calibration", "verbose",
+        "self_collision_checking", "contact_coefficients"};
     size_t i;
     bool known = false;
     for (i = 0; i < sizeof harmless / sizeof harmless[0]; i++) known = known || csimi_slice_is(tag->name, harmless[i]);

@@ -263,8 +263,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
     csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
-    for (k = 0; k < n; k++)
-        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
+    for (k = 0; k < n; k++) w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));

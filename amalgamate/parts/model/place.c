@@ -8,8 +8,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
-    !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_HAS_MESHES
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */
@@ -40,19 +39,38 @@ CSIMI_FN csimi_place csimi_place_node(int node) {
     return p;
 }
 
-CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
-    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
-    if (node < 0 || s->node_tree[node] < 0) return p;
-    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
-    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
-    return p;
-}
-
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
     p.item = k;
     csimi_store3(p.local, csim_unrotate(csimi_load_quat(s->rotation + 4 * (size_t)k), arm));
+    return p;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
+static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
+    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
+    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
+    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
+    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
+    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
+    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
+}
+
+/* ---- links, edges, faces and vertices of reduced bodies */
+
+#if CSIMI_HAS_FAR
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
+    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
+    if (node < 0 || s->node_tree[node] < 0) return p;
+    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
+    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
     return p;
 }
 
@@ -108,22 +126,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
 }
-
-CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
-CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
-}
-
-CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
-}
-
-/* ---- where it is and how it moves */
 
 /* Corners, unit normal and twice the area of a face. */
 typedef struct csimi_face {
@@ -193,226 +195,9 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
     }
 }
 
-CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 x = csimi_load3(p->local);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID:
-        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
-                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
-    case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
-    case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
-    case CSIMI_PLACE_FACE:
-        x = csim_v3(0, 0, 0);
-        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
-        if (csimi_face_off(p)) {
-            const csimi_face f = csimi_face_of(s, p);
-            x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
-        }
-        break;
-    }
-    return x;
-}
-
-CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real J[27], v[3] = {0, 0, 0};
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
-    case CSIMI_PLACE_RIGID: {
-        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
-        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
-        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
-    }
-    case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
-    case CSIMI_PLACE_EDGE:
-        return csim_add(csimi_edge_between(p, s->v),
-                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
-        break;
-    }
-    return csimi_load3(v);
-}
-
-static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
-    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
-                     csimi_load3(s->node_force + 3 * (size_t)node));
-}
-
 /* As if its joints were free. */
-static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
-    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
-}
-
-CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
-    csim_vec3 a = csim_v3(0, 0, 0);
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
-    case CSIMI_PLACE_RIGID:
-        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
-                         csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
-    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
-    case CSIMI_PLACE_EDGE:
-        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
-        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
-        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
-        break;
-    }
-    return a;
-}
-
-CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
-    csim_real x[3], W[27];
-    int k, n = csimi_place_term_count(p);
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE:
-        block[0] = p->item;
-        csimi_place_scaled_identity(1, J);
-        break;
-    case CSIMI_PLACE_VERTEX: csimi_place_scaled_identity(1, W); return csimi_reduced_terms(s, 1, &p->item, W, block, J);
-    case CSIMI_PLACE_RIGID:
-        block[0] = s->node_count + 2 * p->item;
-        block[1] = block[0] + 1;
-        csimi_place_scaled_identity(1, J);
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J + 9);
-        break;
-    case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
-    case CSIMI_PLACE_EDGE:
-        block[0] = p->node[0];
-        block[1] = p->node[1];
-        block[2] = csimi_first_frame_block(s) + p->item;
-        csimi_place_scaled_identity(1 - p->local[2], J);
-        csimi_place_scaled_identity(p->local[2], J + 9);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J + 18);
-        break;
-    case CSIMI_PLACE_FACE:
-        csimi_face_terms(s, p, W);
-        if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
-        for (k = 0; k < 3; k++) block[k] = p->node[k];
-        CSIMI_MEMCPY(J, W, sizeof W);
-        break;
-    }
-    return n;
-}
-
-CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return 1;
-    case CSIMI_PLACE_RIGID: return 2;
-    case CSIMI_PLACE_LINK: return p->node[0];
-    case CSIMI_PLACE_EDGE: return 3;
-    case CSIMI_PLACE_FACE: return p->node[3] > 0 ? p->node[3] : 3;
-    case CSIMI_PLACE_VERTEX: return p->node[0];
-    }
-    return 0;
-}
-
-/* ---- mass */
-
-CSIMI_FN void csimi_place_prepare(csimi_state *s) {
-    int i, k;
-    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
-        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
-        csimi_inverse3(I, inverse);
-    }
-}
-
-/* tr(J I^-1 J'), J of an arm: skew, so that its diagonal adds nothing. */
-static csim_real csimi_arm_mobility(csim_real trace, const csim_real *J, const csim_real *inverse) {
-    trace += (J[1] * inverse[4] + J[2] * inverse[7]) * J[1];
-    trace += (J[1] * inverse[5] + J[2] * inverse[8]) * J[2];
-    trace += (J[3] * inverse[0] + J[5] * inverse[6]) * J[3];
-    trace += (J[3] * inverse[2] + J[5] * inverse[8]) * J[5];
-    trace += (J[6] * inverse[0] + J[7] * inverse[3]) * J[6];
-    return trace + (J[6] * inverse[1] + J[7] * inverse[4]) * J[7];
-}
-
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
-    int k;
-    if (!csimi_place_free(s, p)) return 0;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: return 0;
-    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_LINK: return 0; /* from A */
-    case CSIMI_PLACE_RIGID:
-        trace = 3 / s->rigid_mass[p->item];
-        csimi_store3(x, point);
-        csimi_rigid_arm(s, p->item, x, J);
-        trace = csimi_arm_mobility(trace, J, s->rigid_inverse + 9 * (size_t)p->item);
-        break;
-    case CSIMI_PLACE_EDGE:
-        for (k = 0; k < 2; k++) {
-            csim_real share = k ? p->local[2] : 1 - p->local[2];
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
-        }
-        if (s->frame_mode[p->item] != CSIMI_FREE) break;
-        csimi_frame_inertia_world(s, p->item, I);
-        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
-        csimi_skew(x, J);
-        if (csimi_inverse3(I, inverse)) trace = csimi_arm_mobility(trace, J, inverse);
-        break;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return 0;
-        csimi_face_terms(s, p, J);
-        for (k = 0; k < 27; k++)
-            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
-        break;
-    }
-    return trace > 0 ? 3 / trace : 0;
-}
-
-CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
-    case CSIMI_PLACE_EDGE:
-        return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
-               s->frame_mode[p->item] == CSIMI_FREE;
-    case CSIMI_PLACE_VERTEX: return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
-    case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return s->tree[s->node_tree[p->node[0]]].mode == CSIMI_FREE;
-        for (k = 0; k < 3; k++)
-            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
-        break;
-    }
-    return false;
-}
-
-/* ---- identity, turning, bookkeeping */
-
-CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
-    int k;
-    if (a->kind != b->kind || a->item != b->item) return false;
-    if (a->kind != CSIMI_PLACE_FACE) return true;
-    for (k = 0; k < 3; k++)
-        if (a->node[k] != b->node[k]) return false;
-    return true;
+static csim_vec3 csimi_tree_fall(const csimi_state *s, int tree) {
+    return csim_scale(s->tree[tree].mode == CSIMI_FREE ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
 }
 
 /* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
@@ -434,42 +219,286 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
     return csimi_load3(world);
 }
 
+/* Links are the only such places of builds without meshes. */
+CSIMI_KNOWN bool csimi_on_link(const csimi_place *p) { return !CSIMI_HAS_MESHES || p->kind == CSIMI_PLACE_LINK; }
+
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE) return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
+    for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+    if (csimi_face_off(p)) {
+        const csimi_face f = csimi_face_of(s, p);
+        x = csim_add(csim_madd(x, p->local[3], f.n), csimi_face_beside(&f, p));
+    }
+    return x;
+}
+
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real J[27], v[3] = {0, 0, 0};
+    int k;
+    if (csimi_on_link(p)) return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_add(csimi_edge_between(p, s->v),
+                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
+    csimi_face_terms(s, p, J);
+    for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
+    return csimi_load3(v);
+}
+
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    if (csimi_on_link(p)) return csimi_tree_fall(s, s->tree_link[p->item].tree);
+    if (p->kind == CSIMI_PLACE_VERTEX) return csimi_tree_fall(s, s->node_tree[p->item]);
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
+        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
+    }
+    if (p->node[3] > 0) return csimi_tree_fall(s, s->node_tree[p->node[0]]);
+    for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+    return a;
+}
+
+static int csimi_far_term_count(const csimi_place *p) {
+    if (csimi_on_link(p) || p->kind == CSIMI_PLACE_VERTEX) return p->node[0];
+    return p->kind == CSIMI_PLACE_FACE && p->node[3] > 0 ? p->node[3] : 3;
+}
+
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3], W[27];
+    int k;
+    if (csimi_on_link(p)) return csimi_link_terms(s, p->item, point, block, J);
+    if (p->kind == CSIMI_PLACE_VERTEX) {
+        csimi_place_scaled_identity(1, W);
+        return csimi_reduced_terms(s, 1, &p->item, W, block, J);
+    }
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        block[0] = p->node[0];
+        block[1] = p->node[1];
+        block[2] = csimi_first_frame_block(s) + p->item;
+        csimi_place_scaled_identity(1 - p->local[2], J);
+        csimi_place_scaled_identity(p->local[2], J + 9);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J + 18);
+        return 3;
+    }
+    csimi_face_terms(s, p, W);
+    if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
+    for (k = 0; k < 3; k++) block[k] = p->node[k];
+    CSIMI_MEMCPY(J, W, sizeof W);
+    return 3;
+}
+
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) {
+    csim_real trace = 0, x[3], J[27], I[9], inverse[9];
+    int k;
+    if (csimi_on_link(p)) return 0; /* from A, as of vertices */
+    if (p->kind == CSIMI_PLACE_EDGE) {
+        for (k = 0; k < 2; k++) {
+            csim_real share = k ? p->local[2] : 1 - p->local[2];
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
+        }
+        csimi_frame_inertia_world(s, p->item, I);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J);
+        if (s->frame_mode[p->item] == CSIMI_FREE && csimi_inverse3(I, inverse))
+            trace = csimi_arm_mobility(trace, J, inverse);
+    } else if (p->kind == CSIMI_PLACE_FACE && p->node[3] == 0) {
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 27; k++)
+            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) {
+    const int *node = p->node;
+    if (csimi_on_link(p)) return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_VERTEX) return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
+    if (p->kind == CSIMI_PLACE_FACE && node[3] > 0) return s->tree[s->node_tree[node[0]]].mode == CSIMI_FREE;
+    if (s->node_mode[node[0]] == CSIMI_FREE || s->node_mode[node[1]] == CSIMI_FREE) return true;
+    return (p->kind == CSIMI_PLACE_EDGE ? s->frame_mode[p->item] : s->node_mode[node[2]]) == CSIMI_FREE;
+}
+
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind != CSIMI_PLACE_FACE ||
+           (a->node[0] == b->node[0] && a->node[1] == b->node[1] && a->node[2] == b->node[2]);
+}
+
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    if (csimi_on_link(p))
+        return csim_rotate(csimi_link_pose(now, p->item).rotation,
+                           csim_unrotate(csimi_link_pose(then, p->item).rotation, d));
+    if (p->kind == CSIMI_PLACE_EDGE)
+        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), d));
+    return p->kind == CSIMI_PLACE_FACE ? csimi_face_carry(p, then, now, d) : d;
+}
+
+/* Edges are of contacts alone, which no step outlives. */
+static void csimi_far_shift(csimi_place *p, int first_node, int node_count) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+}
+#else
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) { return (void)s, p; }
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
+    return (void)s, (void)k, csimi_place_ground(point);
+}
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
+    return (void)weight, (void)height, csimi_place_node(node[0]);
+}
+CSIMI_FN csimi_place csimi_place_off_face(const csimi_state *s, const int *node, const csim_real *w, csim_vec3 off) {
+    return (void)s, (void)off, csimi_place_face(node, w, 0);
+}
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
+    return csimi_place_edge(s, link, point);
+}
+static csim_vec3 csimi_far_point(const csimi_state *s, const csimi_place *p) { return (void)s, csimi_load3(p->local); }
+static csim_vec3 csimi_far_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 at) {
+    return (void)at, csimi_far_point(s, p);
+}
+static csim_vec3 csimi_far_acceleration(const csimi_state *s, const csimi_place *p) { return csimi_far_point(s, p); }
+static int csimi_far_term_count(const csimi_place *p) { return (void)p, 0; }
+static int csimi_far_terms(const csimi_state *s, const csimi_place *p, csim_vec3 at, int *block, csim_real *J) {
+    return (void)s, (void)p, (void)at, (void)block, (void)J, 0;
+}
+static csim_real csimi_far_mass(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, CSIM_R(0); }
+static bool csimi_far_free(const csimi_state *s, const csimi_place *p) { return (void)s, (void)p, false; }
+static bool csimi_far_same(const csimi_place *a, const csimi_place *b) { return (void)a, (void)b, true; }
+static csim_vec3 csimi_far_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    return (void)p, (void)then, (void)now, d;
+}
+static void csimi_far_shift(csimi_place *p, int first, int count) { (void)p, (void)first, (void)count; }
+#endif
+
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csimi_load3(p->local);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->x + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID)
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
+    return csimi_far_point(s, p);
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return csim_v3(0, 0, 0);
+    if (kind == CSIMI_PLACE_NODE) return csimi_load3(s->v + 3 * (size_t)p->item);
+    if (kind == CSIMI_PLACE_RIGID) {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    return csimi_far_velocity(s, p, point);
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE) return csimi_node_acceleration(s, p->item);
+    if (kind != CSIMI_PLACE_RIGID) return kind == CSIMI_PLACE_GROUND ? csim_v3(0, 0, 0) : csimi_far_acceleration(s, p);
+    if (s->rigid_mode[p->item] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
+                     csimi_load3(s->wrench + 6 * (size_t)p->item));
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real x[3];
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind != CSIMI_PLACE_NODE && kind != CSIMI_PLACE_RIGID) return csimi_far_terms(s, p, point, block, J);
+    csimi_place_scaled_identity(1, J);
+    block[0] = kind == CSIMI_PLACE_NODE ? p->item : s->node_count + 2 * p->item;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    block[1] = block[0] + 1;
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J + 9);
+    return 2;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return 0;
+    if (kind == CSIMI_PLACE_NODE) return 1;
+    return kind == CSIMI_PLACE_RIGID ? 2 : csimi_far_term_count(p);
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    csim_real trace, x[3], J[9];
+    if (!csimi_place_free(s, p)) return 0;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mass[p->item];
+    if (kind != CSIMI_PLACE_RIGID) return csimi_far_mass(s, p);
+    csimi_store3(x, point);
+    csimi_rigid_arm(s, p->item, x, J);
+    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J, s->rigid_inverse + 9 * (size_t)p->item);
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_GROUND) return false;
+    if (kind == CSIMI_PLACE_NODE) return s->node_mode[p->item] == CSIMI_FREE;
+    return kind == CSIMI_PLACE_RIGID ? s->rigid_mode[p->item] == CSIMI_FREE : csimi_far_free(s, p);
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    return a->kind == b->kind && a->item == b->item && csimi_far_same(a, b);
+}
+
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND:
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE: break;
-    case CSIMI_PLACE_RIGID:
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_RIGID)
         return csim_rotate(csimi_load_quat(now->rotation + 4 * (size_t)p->item),
                            csim_unrotate(csimi_load_quat(then->rotation + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_LINK:
-        return csim_rotate(csimi_link_pose(now, p->item).rotation,
-                           csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
-    case CSIMI_PLACE_EDGE:
-        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
-                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), direction));
-    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
-    }
-    return direction;
+    if (kind == CSIMI_PLACE_GROUND || kind == CSIMI_PLACE_NODE) return direction;
+    return csimi_far_carry(p, then, now, direction);
 }
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
-    int k;
-    switch (csimi_place_kind_of(p)) {
-    case CSIMI_PLACE_GROUND: break;
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_NODE:
-        if (p->item >= first_node + node_count) p->item -= node_count;
-        break;
-    case CSIMI_PLACE_RIGID: break;
-    case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
-    case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
-    case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++)
-            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
-        break;
-    }
+    const csimi_place_kind kind = csimi_place_kind_of(p);
+    if (kind == CSIMI_PLACE_NODE || kind == CSIMI_PLACE_VERTEX)
+        p->item -= p->item >= first_node + node_count ? node_count : 0;
+    else if (kind == CSIMI_PLACE_FACE)
+        csimi_far_shift(p, first_node, node_count);
 }
 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {

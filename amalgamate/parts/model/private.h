@@ -16,6 +16,11 @@
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
+#if CSIMI_KEEPS_MESHES || CSIMI_HAS_TREES
+#define CSIMI_HAS_FAR 1 /* places on more than the world, a node or a rigid body */
+#else
+#define CSIMI_HAS_FAR 0
+#endif
 /* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
    the kinds apart. */
 typedef enum csimi_place_kind {
@@ -32,8 +37,13 @@ typedef enum csimi_place_kind {
 
 typedef struct csimi_place {
     csimi_place_kind kind;
+#if CSIMI_HAS_FAR
     int item, node[4];
     csim_real local[6];
+#else
+    int item;
+    csim_real local[3];
+#endif
 } csimi_place;
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
@@ -151,19 +161,14 @@ typedef struct csimi_state {
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
     int *tet;                    /* [4 tet_count] nodes */
-    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
     csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    unsigned char *tet_material; /* [tet_count] csim_material */
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
-    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
+    unsigned char *tet_slot;     /* [16 tet_count] place of block (a, b) in its row of A; 255: to be searched */
 
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
-    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
     csim_real *membrane_data;         /* [4 membrane_count] rest volume m^3; mu, lambda of plane stress Pa; beta_K s */
     csim_real *membrane_fold;         /* [9 membrane_count] form Q in the angles 00 11 22 12 20 01, J; rest angles */
-    unsigned char *membrane_material; /* [membrane_count] csim_material */
     int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
 
     csimi_place *spring;    /* [2 spring_count] ends */
@@ -174,35 +179,41 @@ typedef struct csimi_state {
     csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
     csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
     csim_real *frame_torque;   /* [3 frame_count] N m, external, of the coming step */
-    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
     unsigned char *frame_mode; /* [frame_count] CSIMI_FREE ... */
     int *edge_node;            /* [2 frame_count] */
     csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
     int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
     csimi_bend *bend; /* [bend_count] */
-    csim_real
-        *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
+    csim_real *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
-    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
+    csim_real *link_position;   /* [7 tree_link_count] scalar, or x y z and quaternion */
     csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
-    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
-    csim_real *link_push;       /* [6 tree_link_count] N, N m about its origin, external, of the coming step; only for
-                                   trees with reactions */
     csim_real *coord_rate;      /* [3 coord_count] v_k */
-    csim_real *coord_force;     /* [3 coord_count] of the coming step */
-    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
-    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
     csim_real *slack_rate;      /* [12 axes_count] rates of the massless coordinates behind their soft rows */
     csim_real *slack_force;     /* the same; 0 */
-    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
-    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
     struct csimi_reduced_work *reduced_work; /* scratch */
+
+#if CSIMI_HAS_FAR /* in other builds nobody asks for these */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
+    unsigned char *membrane_material; /* [membrane_count] csim_material */
+    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
+    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *link_push; /* [6 tree_link_count] N, N m about its origin, external, of a coming step with reactions */
+    csim_real *coord_force;     /* [3 coord_count] of the coming step */
+    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
+    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
+#endif
 } csimi_state;
 
 /* Numbers of one step, with v_{k+1} = v_k + (v - v_k) / theta (COND paper eq. 4-9): backward Euler theta = sigma = 1,

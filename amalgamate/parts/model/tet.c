@@ -142,14 +142,24 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
+/* Indices of the blocks of one element in A. */
+static void csimi_tet_slots(const csimi_state *s, const csim_block_matrix *A, int t, int *slot) {
+    const int *node = s->tet + 4 * (size_t)t;
+    const unsigned char *place = s->tet_slot + 16 * (size_t)t;
+    int k;
+    for (k = 0; k < 16; k++)
+        slot[k] = place[k] < 255 ? A->row[node[k / 4]] + place[k] : csimi_pattern_find(A, node[k / 4], node[k % 4]);
+}
+
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]);
     csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
     csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int a, b, c;
+    int a, b, c, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
@@ -170,11 +180,12 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
 /* The same for any material: projected tangent instead of squares of strains. */
 static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
-    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
     csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
     csimi_tet_view view;
-    int a, b, i, j;
+    int a, b, i, j, slot[16];
+    csimi_tet_slots(s, &job->system->A, t, slot);
     csimi_tet_look(s, t, &view);
     csimi_project_stretches(&view.d);
     pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
@@ -256,8 +267,11 @@ CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern) {
     int t, a, b;
     for (t = 0; t < s->tet_count; t++)
         for (a = 0; a < 4; a++)
-            for (b = 0; b < 4; b++)
-                s->tet_slot[16 * t + 4 * a + b] = csimi_pattern_find(pattern, s->tet[4 * t + a], s->tet[4 * t + b]);
+            for (b = 0; b < 4; b++) {
+                const int i = s->tet[4 * t + a];
+                const int place = csimi_pattern_find(pattern, i, s->tet[4 * t + b]) - pattern->row[i];
+                s->tet_slot[16 * t + 4 * a + b] = (unsigned char)csimi_imin(place, 255);
+            }
 }
 
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {

@@ -123,8 +123,7 @@ static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *ste
     } else if (now.kinetic > most) {
         share = csimi_sqrt64(most / now.kinetic);
     }
-    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
-        *end++ *= (csim_real)share;
+    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++) *end++ *= (csim_real)share;
 }
 
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,

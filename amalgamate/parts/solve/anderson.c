@@ -72,8 +72,7 @@ static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
         csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
-        for (k = 0; k < 4; ++k)
-            dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
+        for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
     }
 }
 

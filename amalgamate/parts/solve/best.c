@@ -14,12 +14,19 @@ CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
 }
 
 /* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones until the
-   solve ends (csimi_cond_judge). */
+   solve ends (csimi_cond_judge): a contact gives by its impulse over kappa. */
 CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                  csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
-    (void)csim_problem_certify(c->centre.shift ? c->map.given : &c->map.nodal.problem, v, lambda, c->map.scratch,
+    const bool gives = !c->centre.shift && c->map.nodal.virtual_count > 0;
+    csim_contact *contacts = (csim_contact *)c->map.nodal.problem.contacts;
+    int m, i;
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
+    (void)csim_problem_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch,
                                c->map.scratch_bytes, k);
+    for (m = 0; gives && m < c->map.contacts; ++m)
+        CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
     return csim_certificate_worst(k) <= (double)tolerance;
 }

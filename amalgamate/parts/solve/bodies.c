@@ -15,11 +15,11 @@ static int csimi_body_end(const csim_problem *problem, int i, int *body) {
     if (s && s->body_count > 0 && s->body_first) {
         end = s->body_first[++*body];
         for (k = i; k < end; ++k)
-            if (A->col[A->row[k]] < i || A->col[A->row[k + 1] - 1] >= end) return -1;
+            if (A->col[A->row[k]] < i || A->col[csimi_row_end(A, k) - 1] >= end) return -1;
         return end - i <= CSIMI_BODY_LARGEST ? end : -1;
     }
     for (k = i; k <= end; ++k) {
-        const int last = A->col[A->row[k + 1] - 1];
+        const int last = A->col[csimi_row_end(A, k) - 1];
         end = csimi_imax(end, last);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
@@ -203,7 +203,7 @@ CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual) {
     int i, k;
     for (i = 0; i < A->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
@@ -268,9 +268,9 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     }
     *first = block;
     for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
-        if (A->col[A->row[i + 1] - 1] >= *first) *first = i;
+        if (A->col[csimi_row_end(A, i) - 1] >= *first) *first = i;
     for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
-        *end = csimi_imax(*end, A->col[A->row[i + 1] - 1]);
+        *end = csimi_imax(*end, A->col[csimi_row_end(A, i) - 1]);
     ++*end;
 }
 

@@ -227,8 +227,7 @@ static void csimi_quick_bias(csimi_bounded *s) {
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
         const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
-        const csim_real next =
-            csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
+        const csim_real next = csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
         csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
@@ -310,8 +309,7 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
             csimi_slow_velocity(s, r, s->way, drift);
             for (k = 0; k < 3; ++k)
-                u[k] += r->contact->phi[k] +
-                        CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
+                u[k] += r->contact->phi[k] + CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
             csimi_mul3(r->inverse, u, x);
             for (k = 0; k < 3; ++k) next[k] -= x[k];
         } else {

@@ -39,7 +39,7 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
-        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
+        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].local.contact, (csim_real)eps);
 }
 
 /* ---- the order of the rows */
@@ -253,8 +253,9 @@ static bool csimi_burst_choose(csimi_sweep *s) {
     for (m = s->active_count = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
-        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
-        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
+        const bool friction = c->local.contact->law != CSIM_LAW_BILATERAL && c->local.contact->law != CSIM_LAW_BOX;
+        const csim_real pace = csimi_max(csimi_max(c->speed, s->rms), CSIMI_TINY); /* to measure velocities */
+        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * pace) continue;
         s->active[s->active_count++] = m;
     }
     for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
@@ -370,7 +371,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
+    return s->convex && csimi_law_is(c->local.contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -380,7 +381,7 @@ static void csimi_burst_lag(csimi_sweep *s) {
         csimi_sweep_contact *c = s->contacts + m;
         csim_real u[3];
         csimi_contact_velocity(s, c, u);
-        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+        c->lag = c->local.contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
     }
 }
 
@@ -393,7 +394,7 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->local.contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->local.contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
@@ -419,9 +420,9 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
         if (csimi_burst_is_convex(s, c))
-            csim_project_cone(c->contact->mu[0], trial, lambda);
+            csim_project_cone(c->local.contact->mu[0], trial, lambda);
         else
-            csimi_burst_project(c->contact, trial, lambda);
+            csimi_burst_project(c->local.contact, trial, lambda);
         for (i = 0; i < 3; ++i) change[i] = (csimi_wide)lambda[i] - (csimi_wide)s->loop.centre[3 * m + i];
         for (i = c->first; i < c->first + c->count; ++i)
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
@@ -503,8 +504,8 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
-                           s->loop.x + 3 * (ptrdiff_t)m, G);
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->local.contact),
+                           c->local.contact, t, s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     if (large) {

@@ -3,13 +3,6 @@
 
 #define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
 
-/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
-static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
-    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
-    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
-           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
-}
-
 /* Whether a contact closed that was taken for distant. */
 CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
     int m;

@@ -53,7 +53,8 @@ static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem
 /* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
 static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
     int i, m, side, k;
-    for (i = 0; i < problem->A.n; ++i) c->settled[i] = c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1;
+    for (i = 0; i < problem->A.n; ++i)
+        c->settled[i] = c->at[i] < 0 && csimi_row_end(&problem->A, i) - problem->A.row[i] == 1;
     for (m = 0; m < problem->contact_count; ++m) {
         if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
         for (side = 0; side < 2; ++side) {
@@ -92,7 +93,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
         double *D = csimi_chains_place(c, i, i);
         c->face[i] = -1;
         for (r = 0; r < 3 && block < 0; ++r) D[7 * r] = 1; /* nothing there: stands still */
-        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < A->row[block + 1]; ++k) {
+        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < csimi_row_end(A, block); ++k) {
             const int other = c->at[A->col[k]];
             double *to = other < 0 ? NULL : csimi_chains_place(c, i, other);
             for (r = 0; to && r < 9; ++r) to[6 * (r / 3) + r % 3] = (double)A->val[9 * (size_t)k + (size_t)r];

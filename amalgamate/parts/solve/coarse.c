@@ -238,10 +238,10 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
-    for (j = A->row[i]; j < A->row[i + 1]; j = next) {
+    for (j = A->row[i]; j < csimi_row_end(A, i); j = next) {
         const int b = aggregate[A->col[j]];
         const bool turns = csimi_coarse_turns(c, A->col[j]);
-        for (next = j + 1; !turns && next < A->row[i + 1] && aggregate[A->col[next]] == b; ++next)
+        for (next = j + 1; !turns && next < csimi_row_end(A, i) && aggregate[A->col[next]] == b; ++next)
             if (csimi_coarse_turns(c, A->col[next])) break;
         if (b < 0 || c->group[b] > group) continue; /* H is symmetric */
         if (turns) {
@@ -287,8 +287,7 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 double *P = c->panel + 36 * (size_t)i;
                 csimi_coarse_to_group(c, b, 6, P, 6, 1);
                 csimi_coarse_to_group(c, a, 6, P, 1, 6);
-                for (r = 0; r < 36; ++r)
-                    csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
+                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
@@ -373,8 +372,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         const double *G = c->jacobian + 18 * b;
         for (r = 0; r < 3; ++r)
             for (j = 0; j < 6; ++j)
-                DG[6 * r + j] =
-                    stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
+                DG[6 * r + j] = stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;

@@ -46,7 +46,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->map.scratch_bytes = csim_certificate_bytes(virtual_nodes ? blocks : n, contacts); /* of which: best.c */
+    c->map.scratch_bytes = csim_certificate_bytes(blocks, contacts);
     c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
@@ -66,6 +66,15 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
                         c->ring.acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
+/* Of n blocks in pairs, below. */
+static void csimi_cond_pair_layout(csim_structure *s, csimi_arena *arena, int n) {
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->aggregate = CSIMI_PUSH(arena, int, n);
+    s->offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->radius = CSIMI_PUSH(arena, csim_real, (n + 1) / 2);
+    s->rotation = CSIMI_PUSH(arena, unsigned char, n);
+}
+
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
@@ -73,10 +82,10 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
-        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
-        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
+        csim_structure pairs;
+        csimi_cond_pair_layout(&pairs, &arena, size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
+    csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
@@ -94,18 +103,16 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const csim_block_matrix *A = &problem->A;
     const int n = A->n;
-    int *aggregate = CSIMI_PUSH(arena, int, n), i;
-    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
-    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
-    CSIMI_MEMSET(s, 0, sizeof *s);
+    int i;
+    csimi_cond_pair_layout(s, arena, n);
     s->aggregate_count = pairs;
-    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
     if (arena->overflow) return;
-    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
+    CSIMI_MEMSET((csim_real *)s->offset, 0, 3 * (size_t)n * sizeof *s->offset);
     for (i = 0; i < n; ++i) {
-        aggregate[i] = i / 2;
-        rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
+        ((int *)s->aggregate)[i] = i / 2;
+        ((unsigned char *)s->rotation)[i] = (unsigned char)(i % 2);
+        ((csim_real *)s->radius)[i / 2] =
+            i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 
@@ -215,7 +222,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
                        solution->lambda, arena, &c->map.nodal) == CSIM_OK)
-        csimi_cond_layout(c, arena, c->map.nodal.problem.A.n, problem->contact_count, problem->A.n,
+        csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
                           params->shift && c->map.nodal.virtual_count > 0);

@@ -155,6 +155,8 @@ CSIMI_FN bool csimi_cond_stale(const csimi_cond *c);
 /* ---- virtual.c */
 CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node);
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node);
+/* compliance that the virtual nodes of contact m add to it, 1/kg */
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m);
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w);
 /* impulse of contact m before its law, virtual nodes eliminated; returns the compliance */
 CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial);

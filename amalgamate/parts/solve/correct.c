@@ -68,8 +68,7 @@ static void csimi_cond_chains(csimi_cond *c) {
         k->gamma[m] = csimi_cond_trial(c, m, trial);
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->map.law[m], c->map.nodal.problem.contacts + m, k->gamma[m], l);
-        k->give[m] = (csimi_cond_is_virtual(c, contact->a) ? 1 / csimi_cond_kappa(c, contact->a) : 0) +
-                     (csimi_cond_is_virtual(c, contact->b) ? 1 / csimi_cond_kappa(c, contact->b) : 0);
+        k->give[m] = csimi_cond_hang(c, m);
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
     (void)csimi_chains_correct(k, c->map.given, c->map.nodal.problem.contacts, c->map.law, c->map.trial,
@@ -84,7 +83,9 @@ CSIMI_FN void csimi_cond_correct(csimi_cond *c) {
 
 /* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
 CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
-    const double m = 6 * c->coarse.space.groups, product = 9.0 * c->map.nodal.problem.A.row[c->map.nodal.problem.A.n];
+    const csimi_nodal *nodal = &c->map.nodal;
+    const double blocks = nodal->problem.A.row[nodal->problem.A.n] + 4.0 * nodal->virtual_count;
+    const double m = 6 * c->coarse.space.groups, product = 9 * blocks;
     const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->coarse.rigid ? 3 : 1;
     const int most = CSIMI_COND_NEWTON;
     return steps > (double)most ? most : (int)(steps > least ? steps : least);

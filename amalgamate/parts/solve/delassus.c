@@ -103,7 +103,7 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
 static void csimi_delassus_rows_sum(const csim_block_matrix *A, const csim_real *x, int c, csim_real *u) {
     double y[3] = {0, 0, 0};
     int k;
-    for (k = A->row[c]; k < A->row[c + 1]; ++k)
+    for (k = A->row[c]; k < csimi_row_end(A, c); ++k)
         csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, x + 3 * (ptrdiff_t)A->col[k], y);
     for (k = 0; k < 3; ++k) u[k] = (csim_real)y[k];
 }

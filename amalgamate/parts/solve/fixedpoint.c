@@ -14,7 +14,7 @@ static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     const csim_real alpha = (csim_real)c->map.alpha;
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
-    csimi_product_rows(&c->map.nodal.problem.A, v, f, first, last);
+    csimi_nodal_rows(&c->map.nodal, v, f, first, last);
     for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
@@ -91,6 +91,7 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
+    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks);
     csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
     csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
     c->map.products += 1;
@@ -108,7 +109,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     const csim_problem *problem = &c->map.nodal.problem;
     bool finite = csimi_all_finite(problem->b, c->map.count) && csimi_all_finite(c->map.v, c->map.count);
     int m;
-    CSIMI_MEMSET(c->map.pinned, 0, (size_t)problem->A.n);
+    CSIMI_MEMSET(c->map.pinned, 0, (size_t)c->map.nodal.count);
     for (m = 0; m < c->map.contacts; ++m) {
         const csim_contact *from = problem->contacts + m;
         csimi_cond_contact *to = c->map.contact + m;
@@ -129,7 +130,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
    whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csim_block_matrix *A = &c->map.nodal.problem.A;
+    const csimi_nodal *A = &c->map.nodal;
     csim_real sigma, scale;
     int i, m;
     if (weight == CSIM_WEIGHT_AUTO)

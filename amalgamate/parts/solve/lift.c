@@ -295,8 +295,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(&outcome->certificate) <= tolerance)
-            return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
     }
     return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;

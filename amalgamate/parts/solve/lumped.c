@@ -30,7 +30,7 @@ static int csimi_lumped_body(const csim_block_matrix *A, int i) {
     int k, end = i;
     for (k = i; k <= end; ++k) {
         if (A->col[A->row[k]] < i) return -1;
-        end = csimi_imax(end, A->col[A->row[k + 1] - 1]);
+        end = csimi_imax(end, A->col[csimi_row_end(A, k) - 1]);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
     return end + 1;
@@ -40,7 +40,7 @@ static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int 
     csim_real *to = l->val + 9 * (ptrdiff_t)at;
     double sum = 0;
     int k, c;
-    for (k = A->row[i]; k < A->row[i + 1]; ++k) {
+    for (k = A->row[i]; k < csimi_row_end(A, i); ++k) {
         const csim_real *a = A->val + 9 * (ptrdiff_t)k;
         double square = 0;
         for (c = 0; c < 9; ++c) square += (double)a[c] * (double)a[c];
@@ -65,7 +65,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
         for (; i < end; ++i) {
             l->alone[i] = 0;
             l->row[i] = at;
-            for (k = A->row[i]; k < A->row[i + 1]; ++k, ++at) {
+            for (k = A->row[i]; k < csimi_row_end(A, i); ++k, ++at) {
                 if (A->col[k] == i) l->diag[i] = at;
                 l->col[at] = A->col[k];
                 CSIMI_MEMCPY(l->val + 9 * (ptrdiff_t)at, A->val + 9 * (ptrdiff_t)k, 9 * sizeof *l->val);
@@ -76,6 +76,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
     l->problem = *p;
     l->problem.structure = NULL;
     l->problem.A.row = l->row;
+    l->problem.A.end = NULL;
     l->problem.A.col = l->col;
     l->problem.A.diag = l->diag;
     l->problem.A.val = l->val;
@@ -86,8 +87,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 
 /* The blocks that A couples to block i, into queue, and their mark; returns how many, *touched whether something
    acts on them. */
-static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark,
-                              bool *touched) {
+static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
     l->alone[i] = mark;
@@ -95,7 +95,7 @@ static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i
     for (; head < tail; ++head) {
         const int from = l->queue[head];
         *touched |= l->touched[from] != 0;
-        for (k = A->row[from]; k < A->row[from + 1]; ++k) {
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k) {
             if (l->alone[A->col[k]] == mark) continue;
             l->alone[A->col[k]] = mark;
             l->queue[tail++] = A->col[k];
@@ -114,7 +114,7 @@ static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count
         const int from = l->queue[j];
         if (turns && turns[from]) continue;
         for (c = 0; c < 3; ++c) sum[c] += l->r[3 * (ptrdiff_t)from + c];
-        for (k = A->row[from]; k < A->row[from + 1]; ++k)
+        for (k = A->row[from]; k < csimi_row_end(A, from); ++k)
             for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
     }
     if (!csimi_pivot(M, C)) return;

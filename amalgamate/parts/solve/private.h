@@ -175,14 +175,15 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
    the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
 
-/* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *scratch /* [3n] */);
+/* ---- weights.c: the diagonal W of COND, for the nodal matrix. pinned[n] marks the blocks that carry a contact: there
+   W is one scalar. */
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w);
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch /* [6 count] */);
 /* Largest eigenvalue of W A by CSIMI_LANCZOS steps (a lower bound, good to a few per cent); with the value known from
    an earlier solve 4 steps decide whether it still serves. work[9n]; adds to *products. */
 enum { CSIMI_LANCZOS = 12 };
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks);
 
 /* ---- coarse.c: the rigid-mode correction p += scale Z H^-1 Z' M f. */
@@ -710,11 +711,9 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
 /* One contact. */
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
-    const csim_contact *contact;
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
-    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -724,6 +723,7 @@ typedef struct csimi_sweep {
     int n, contact_count;
     csimi_basis basis;
     csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real rms;       /* m/s, of the contacts' speeds, by rho */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last

@@ -96,8 +96,7 @@ static void csimi_restrain_open(csimi_restrainer *k) {
                 }
         }
         k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
-        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
-            k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
         k->slip[c] = 0;
     }
 }

@@ -185,12 +185,11 @@ static void csimi_local_ray(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone.
-   On the plane lambda_n = p - q . y and the energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside
-   the cone. The conic is y = r e, |e| = 1, r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set
-   inside is convex, so of all stationary points only one can be seen from y0 across the plane; a point is in sight when
-   (e + q) . (y - y0) <= 0, which is e . y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that
-   test the other way round.) */
+/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone. On the plane lambda_n = p - q . y and the
+   energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside the cone. The conic is y = r e, |e| = 1,
+   r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set inside is convex, so of all stationary
+   points only one can be seen from y0 across the plane; a point is in sight when (e + q) . (y - y0) <= 0, which is e .
+   y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that test the other way round.) */
 typedef struct csimi_conic {
     csim_real p, q[2], s[2], d[2];
     csim_real e0[2], n0; /* direction of y0, and lambda_n(y0) / |y0| */

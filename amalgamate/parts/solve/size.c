@@ -10,17 +10,13 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
 CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     csim_problem_size size;
     const csim_structure *s = problem->structure;
-    int m, side;
+    int m;
     CSIMI_MEMSET(&size, 0, sizeof size);
     size.blocks = problem->A.n;
     size.matrix_blocks = problem->A.n > 0 ? problem->A.row[problem->A.n] : 0;
     size.contacts = problem->contact_count;
     for (m = 0; m < problem->contact_count; ++m)
-        for (side = 0; side < 2; ++side) {
-            const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
-            size.side = csimi_imax(size.side, count);
-            size.terms += count <= 4 ? count : (count * count + 3) / 4;
-        }
+        size.terms += problem->contacts[m].a.count + problem->contacts[m].b.count;
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;

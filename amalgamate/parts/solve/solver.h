@@ -159,7 +159,7 @@ typedef struct csim_problem_size {
     int blocks;          /* n */
     int matrix_blocks;   /* stored blocks of A */
     int contacts;
-    int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
+    int terms;           /* of all sides */
     int aggregates;      /* of the structure */
     int links;           /* of its chains */
     int elastic;         /* elements of the structure; XPBD */
@@ -167,7 +167,6 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
-    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */

@@ -50,14 +50,15 @@ static void csimi_sweep_pass(void *problem) {
 static void csimi_sweep_project(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m;
-    for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_impulse_allow(s->contacts[m].local.contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
 /* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     csim_real u[3], x[3], y[3];
     int k;
     csimi_contact_velocity(s, c, u);
@@ -302,7 +303,7 @@ CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const c
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
-    const csim_contact *contact = c->contact;
+    const csim_contact *contact = c->local.contact;
     const csim_real trace = c->local.W[0] + c->local.W[3] + c->local.W[5];
     csim_real mobility = 0;
     if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
@@ -314,7 +315,6 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_wide sum = 0, weight = 0;
-    csim_real rms;
     int m, k, at = 0;
     for (k = 0; k < 3 * s->n; ++k) s->load += (csimi_wide)s->problem->b[k] * (csimi_wide)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
@@ -322,7 +322,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         const csim_contact *contact = s->problem->contacts + m;
         csim_real scale, W[9];
         CSIMI_MEMSET(c, 0, sizeof *c);
-        c->contact = contact;
+        c->local.contact = contact;
         c->first = at;
         c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
@@ -339,9 +339,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
             s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
-    rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
-    for (m = 0; m < s->contact_count; ++m)
-        s->contacts[m].pace = csimi_max(csimi_max(s->contacts[m].speed, rms), CSIMI_TINY);
+    s->rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
     csimi_sweep_prepare(s, 0);
 }
 

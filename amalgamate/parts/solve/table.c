@@ -232,8 +232,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
                           : !params    ? "params"
                           : !workspace ? "workspace"
                           : !solution  ? "solution"
-                                       : "outcome",
-                          false, 0, "a pointer");
+                                       : "outcome", false, 0, "a pointer");
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))

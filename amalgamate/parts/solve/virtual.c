@@ -8,6 +8,12 @@ CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) {
 
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->map.given->A.n; }
 
+CSIMI_FN csim_real csimi_cond_hang(const csimi_cond *c, int m) {
+    const int a = c->map.nodal.node_a[m], b = c->map.nodal.node_b[m];
+    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
+           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
+}
+
 /* Compliance of a side against coarse motion: that of the coupling, or half of w. */
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
     return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;

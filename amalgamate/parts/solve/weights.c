@@ -1,41 +1,103 @@
 /* solve/weights: the diagonal W of COND, a scalar on the three unknowns of every contact node, and its spectrum. */
 #include "private.h"
 
-/* Mean of the diagonal entries of a contact node, the entries themselves elsewhere. */
-static void csimi_weights_diagonal(const csim_block_matrix *A, const unsigned char *pinned, csim_real *d) {
-    int i, k;
-    for (i = 0; i < A->n; ++i) {
-        const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-        for (k = 0; k < 3; ++k) d[3 * i + k] = pinned[i] ? csimi_block_trace(A, i) / 3 : D[4 * k];
+/* Diagonal entries of the nodal matrix; on a contact node their mean. */
+static void csimi_weights_diagonal(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *d) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    int i, k, r;
+    for (i = 0; i < A->n; ++i)
+        for (r = 0; r < 3; ++r) d[3 * i + r] = A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r];
+    for (i = 0; i < nodal->virtual_count; ++i) {
+        const csim_term *term = nodal->problem.terms + nodal->side[i].first;
+        const csim_real kappa = nodal->kappa[i];
+        for (k = 0; k < nodal->side[i].count; ++k)
+            for (r = 0; r < 3; ++r) {
+                const csim_real *J = term[k].J + r;
+                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]);
+            }
+        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa;
     }
+    for (i = 0; i < nodal->count; ++i)
+        if (pinned[i]) d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = (d[3 * i] + d[3 * i + 1] + d[3 * i + 2]) / 3;
 }
 
-CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w) {
+CSIMI_FN void csimi_weights_jacobi(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w) {
     int i;
-    csimi_weights_diagonal(A, pinned, w);
-    for (i = 0; i < 3 * A->n; ++i) w[i] = 1 / w[i];
+    csimi_weights_diagonal(nodal, pinned, w);
+    for (i = 0; i < 3 * nodal->count; ++i) w[i] = 1 / w[i];
+}
+
+/* Adds kappa g'[J_v -I] of virtual node i to a row of the nodal matrix. */
+static void csimi_weights_couple(const csimi_nodal *nodal, int i, const csim_real *g, csim_real *row) {
+    const csim_term *term = nodal->problem.terms + nodal->side[i].first, *end = term + nodal->side[i].count;
+    csim_real *own = row + 3 * (size_t)(nodal->problem.A.n + i), kappa = nodal->kappa[i];
+    int k;
+    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k];
+    for (; term < end; ++term)
+        for (k = 0; k < 3; ++k)
+            row[3 * (size_t)term->block + (size_t)k] +=
+                kappa * (g[0] * term->J[k] + g[1] * term->J[3 + k] + g[2] * term->J[6 + k]);
+}
+
+/* Sum of squares over d of the entries of one block of a row, which is left zero. */
+static double csimi_weights_take(csim_real *row, const csim_real *d, int block) {
+    double sum = 0;
+    int k;
+    for (k = 3 * block; k < 3 * block + 3; ++k) {
+        sum += (double)(row[k] * row[k]) / (double)d[k];
+        row[k] = 0;
+    }
+    return sum;
+}
+
+static double csimi_weights_take_virtual(const csimi_nodal *nodal, int i, csim_real *row, const csim_real *d) {
+    const csim_side side = nodal->side[i];
+    double sum = csimi_weights_take(row, d, nodal->problem.A.n + i);
+    int k;
+    for (k = side.first; k < side.first + side.count; ++k)
+        sum += csimi_weights_take(row, d, nodal->problem.terms[k].block);
+    return sum;
+}
+
+/* Sum of squares over d of row r of block or virtual node i; row [3 count] is zero and stays so. */
+static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const csim_real *d, csim_real *row) {
+    const csim_block_matrix *A = &nodal->problem.A;
+    csim_real g[3] = {0, 0, 0};
+    double sum = 0;
+    int j, k;
+    if (i >= A->n) {
+        g[r] = -1;
+        csimi_weights_couple(nodal, i - A->n, g, row);
+        return csimi_weights_take_virtual(nodal, i - A->n, row, d);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
+        for (k = 0; k < 3; ++k) row[3 * A->col[j] + k] = A->val[9 * (size_t)j + (size_t)(3 * r + k)];
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j) {
+        const csimi_hung *h = nodal->hung + j;
+        const csim_real *J = nodal->problem.terms[nodal->side[h->node].first + h->at - nodal->begin[h->node]].J;
+        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r];
+        csimi_weights_couple(nodal, h->node, g, row);
+    }
+    for (j = A->row[i]; j < csimi_row_end(A, i); ++j) sum += csimi_weights_take(row, d, A->col[j]);
+    for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j)
+        sum += csimi_weights_take_virtual(nodal, nodal->hung[j].node, row, d);
+    return sum;
 }
 
 /* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (COND paper IV-C1, whose norm lacks the factors
-   2 and w^2 and whose minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
-CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
-                                      csim_real *d) {
-    int i, j, k, r;
-    csimi_weights_diagonal(A, pinned, d);
-    for (i = 0; i < A->n; ++i) {
-        double norm[3] = {0, 0, 0}, trace[3];
+   2 and w^2 and whose minimiser is right). Scaling first makes it free of units, and the diagonal of S one, or three in
+   the mean. */
+CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch) {
+    csim_real *d = scratch, *row = scratch + 3 * (size_t)nodal->count;
+    int i, r;
+    csimi_weights_diagonal(nodal, pinned, d);
+    CSIMI_MEMSET(row, 0, 3 * (size_t)nodal->count * sizeof *row);
+    for (i = 0; i < nodal->count; ++i) {
+        double norm[3];
+        for (r = 0; r < 3; ++r) norm[r] = csimi_weights_square(nodal, i, r, d, row) / (double)d[3 * i + r];
         for (r = 0; r < 3; ++r)
-            trace[r] = (double)A->val[9 * (size_t)A->diag[i] + 4 * (size_t)r] / (double)d[3 * i + r];
-        for (j = A->row[i]; j < A->row[i + 1]; ++j) {
-            const csim_real *B = A->val + 9 * (size_t)j, *e = d + 3 * (size_t)A->col[j];
-            for (r = 0; r < 3; ++r)
-                for (k = 0; k < 3; ++k) norm[r] += (double)(B[3 * r + k] * B[3 * r + k]) / (double)e[k];
-        }
-        for (r = 0; r < 3; ++r) norm[r] /= (double)d[3 * i + r];
-        for (r = 0; r < 3; ++r)
-            w[3 * i + r] =
-                pinned[i] ? (csim_real)((trace[0] + trace[1] + trace[2]) / (norm[0] + norm[1] + norm[2])) / d[3 * i + r]
-                          : (csim_real)(trace[r] / norm[r]) / d[3 * i + r];
+            w[3 * i + r] = (csim_real)(pinned[i] ? 3 / (norm[0] + norm[1] + norm[2]) : 1 / norm[r]) / d[3 * i + r];
     }
 }
 
@@ -73,10 +135,10 @@ static void csimi_lanczos_start(int count, const csim_real *w, csim_real *q) {
     }
 }
 
-/* Lanczos for W A in the inner product of W^-1: three vectors of work, one product a step. */
-CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+/* Lanczos for W A, A the nodal matrix, in the inner product of W^-1: three vectors of work, one product a step. */
+CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real *w, const csim_real *w_inverse,
                                        csim_real known, csim_real *work, int *products, const csim_tasks *tasks) {
-    const int count = 3 * A->n, first = known > 0 ? 4 : CSIMI_LANCZOS;
+    const int count = 3 * nodal->count, first = known > 0 ? 4 : CSIMI_LANCZOS;
     csim_real *q = work, *last = work + count, *z = work + 2 * (size_t)count, *turn;
     double a[CSIMI_LANCZOS], b[CSIMI_LANCZOS], norm, top = 0;
     int i, k;
@@ -86,7 +148,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_re
     for (i = 0; i < count; ++i) q[i] *= (csim_real)norm;
     CSIMI_MEMSET(last, 0, (size_t)count * sizeof *last);
     for (k = 0; k < CSIMI_LANCZOS; ++k) {
-        csimi_product(A, q, z, tasks);
+        csimi_nodal_product(nodal, q, z, true, tasks);
         *products += 1;
         a[k] = csimi_sum_dot(count, q, z);
         for (i = 0; i < count; ++i)

@@ -96,10 +96,17 @@ CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
 static void csimi_xpbd_split(csimi_xpbd *s) {
     const csim_problem *p = s->problem;
     csim_block_matrix *B = &s->inner.A;
-    const int count = p->A.row[p->A.n];
-    int e, i, j, k, r, at = 0;
-    CSIMI_MEMCPY(B->val, p->A.val, 9 * (size_t)count * sizeof *B->val);
-    CSIMI_MEMCPY(B->col, p->A.col, (size_t)count * sizeof *B->col);
+    int e, i, j, k, r, at = 0, end;
+    B->n = p->A.n;
+    B->end = NULL;
+    for (i = 0; i < B->n; ++i) {
+        const size_t count = (size_t)(csimi_row_end(&p->A, i) - p->A.row[i]), from = (size_t)p->A.row[i];
+        B->row[i] = at;
+        CSIMI_MEMCPY(B->val + 9 * (size_t)at, p->A.val + 9 * from, 9 * count * sizeof *B->val);
+        CSIMI_MEMCPY(B->col + at, p->A.col + from, count * sizeof *B->col);
+        at += (int)count;
+    }
+    B->row[B->n] = at;
     for (e = 0; e < s->elements; ++e) {
         const csim_elastic *law = p->structure->elastic + e;
         for (i = 0; i < law->count; ++i)
@@ -107,20 +114,20 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
                 csim_real KJ[9], JKJ[9];
                 k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
                 if (k < 0) continue;
+                k += B->row[law->term[i].block] - p->A.row[law->term[i].block];
                 csimi_matmul(law->K, law->term[j].J, KJ);
                 csimi_matTmul(law->term[i].J, KJ, JKJ);
                 for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
                 if (i != j) B->col[k] = -1;
             }
     }
-    for (i = 0, k = 0; i < p->A.n; ++i)
-        for (B->row[i] = at; k < p->A.row[i + 1]; ++k) {
+    for (i = 0, k = 0, at = 0; i < B->n; ++i)
+        for (B->row[i] = at, end = B->row[i + 1]; k < end; ++k) {
             if (B->col[k] < 0) continue;
             if (B->col[k] == i) B->diag[i] = at;
             for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)at + r] = B->val[9 * (ptrdiff_t)k + r];
             B->col[at++] = B->col[k];
         }
-    B->n = p->A.n;
     B->row[B->n] = at;
 }
 

@@ -45,7 +45,7 @@ static int csimi_dissect_levels(csimi_dissection *d, int from) {
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++) {
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++) {
             const int c = d->A->col[k];
             if (d->label[c] != label || d->level[c] >= 0) continue;
             d->level[c] = d->level[b] + 1;
@@ -124,7 +124,7 @@ static int csimi_factor_component(csimi_dissection *d, int from, int at, const u
     d->queue[tail++] = from;
     while (head < tail) {
         const int b = d->queue[head++];
-        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++)
+        for (k = d->A->row[b]; k < csimi_row_end(d->A, b); k++)
             if (d->label[d->A->col[k]] < 0) {
                 d->label[d->A->col[k]] = 0;
                 d->queue[tail++] = d->A->col[k];
@@ -175,7 +175,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
     for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
         f->parent[k] = f->mark[k] = -1;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i >= 0 && i < k; i = next) {
                 next = f->mark[i];
                 f->mark[i] = k;
@@ -186,7 +186,7 @@ CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, con
     for (k = 0; k < f->n; k++) f->mark[k] = -1;
     for (k = 0; k < f->n; k++) { /* every block of row k, found by climbing, is one of its column */
         f->mark[k] = k;
-        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+        for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++)
             for (i = f->place[A->col[p]]; i < k && f->mark[i] != k; i = f->parent[i]) {
                 f->first[i + 1]++;
                 f->mark[i] = k;
@@ -247,7 +247,7 @@ static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k
     double *D = f->pivot + 9 * (size_t)k;
     f->mark[k] = k;
     for (c = 0; c < 9; c++) D[c] = 0;
-    for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++) {
+    for (p = A->row[f->order[k]]; p < csimi_row_end(A, f->order[k]); p++) {
         double *x;
         i = f->place[A->col[p]];
         if (i > k) continue;

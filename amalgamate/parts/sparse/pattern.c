@@ -48,7 +48,7 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs, int *r
 }
 
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j) {
-    int low = A->row[i], high = A->row[i + 1] - 1;
+    int low = A->row[i], high = csimi_row_end(A, i) - 1;
     while (low <= high) {
         int middle = low + (high - low) / 2;
         if (A->col[middle] == j) return middle;

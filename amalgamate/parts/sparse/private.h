@@ -17,6 +17,8 @@ CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs /* [2 p
 /* Index of block (i, j) in col and val, or -1. Binary search in row i. */
 CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j);
 
+CSIM_INLINE int csimi_row_end(const csim_block_matrix *A, int i) { return A->end ? A->end[i] : A->row[i + 1]; }
+
 /* Of diagonal block i. */
 CSIM_INLINE csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];

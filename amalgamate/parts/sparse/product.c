@@ -73,7 +73,7 @@ CSIMI_FN void csimi_product_rows(const csim_block_matrix *A, const csim_real *x,
     int i;
     for (i = begin; i < end; i++) {
         size_t first = (size_t)A->row[i];
-        csimi_product_row(A->row[i + 1] - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
+        csimi_product_row(csimi_row_end(A, i) - A->row[i], A->col + first, A->val + 9 * first, x, y + 3 * (size_t)i);
     }
 }
 

@@ -39,7 +39,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
                                 scratch);
     csimi_pop(arena, mark);
-    w->high.matrix_blocks = csimi_imax(w->high.matrix_blocks, count < 0 ? needed : count);
+    w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
@@ -70,8 +70,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
         if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
-CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
-                            csimi_state *next) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v, csimi_state *next) {
     const csimi_model *table = csimi_model_table();
     csimi_step part = *step;
     int i;

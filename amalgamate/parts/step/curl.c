@@ -84,14 +84,14 @@ static void csimi_curl_missed(csimi_step_frame *f, const csimi_curl *c) {
     int i, k;
     for (k = 0; k < f->island_count; k++)
         for (i = f->island_first[k]; i < f->island_first[k + 1] && c->on[k]; i++) f->missed[f->island_blocks[i]] = 1;
-    f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-    if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+    f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
 }
 
 CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, int pass) {
     int look, k;
     if (w->store.state.frame_count == 0) return false;
-    if (csimi_keeps(w) && (f->stats.flags & CSIM_FLAG_UNCERTIFIED)) return false;
+    if (csimi_keeps(w) && (f->stats->flags & CSIM_FLAG_UNCERTIFIED)) return false;
     if (pass == 1) {
         CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
         CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);

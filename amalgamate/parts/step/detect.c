@@ -159,10 +159,10 @@ static void csimi_add_still_objects(csimi_detector *d) {
 static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
-    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
                       "at most capacity.pairs; call csim_world_reserve");
 }
@@ -194,12 +194,12 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
-    f->stats.contacts = d.needed;
+    f->stats->contacts = d.needed;
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
-    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
-        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
+        f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
     }

@@ -41,11 +41,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
-CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)csimi_most_aggregates(n);
-    csim_real *real;
-    int *number;
+static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
     CSIMI_UNKNOWNS(CSIMI_X)
@@ -53,6 +49,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 #define CSIMI_X(axis, name, per) f->next.name = CSIMI_PUSH(arena, csim_real, (per) * (size_t)n->axis);
     CSIMI_POSITIONS(CSIMI_X)
 #undef CSIMI_X
+}
+
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
+    csim_real *real;
+    int *number;
+    if (early) csimi_next_layout(f, n, arena);
     f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
@@ -69,7 +74,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
+    f->found = (csimi_found_contact *)f->told;
     f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
@@ -97,6 +103,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
     f->solved_in = arena->used;
+    if (!early) csimi_next_layout(f, n, arena);
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);

@@ -9,8 +9,8 @@ typedef struct csimi_island_work {
     csim_problem problem;
     csim_structure structure;
     csim_solution solution;
-    int *row, *col, *diag;
-    csim_real *val, *b;
+    int *row, *end, *diag; /* of its rows in the world's A */
+    csim_real *b;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -19,13 +19,12 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
-                                int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int aggregates, int links, int elastic,
+                                csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
-    p->col = CSIMI_PUSH(arena, int, matrix_blocks);
+    p->end = CSIMI_PUSH(arena, int, n);
     p->diag = CSIMI_PUSH(arena, int, n);
-    p->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)matrix_blocks);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
@@ -64,13 +63,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
-    csimi_island_layout(&p, blocks, matrix_blocks, rows, aggregates, csimi_most_links(n),
-                        csimi_most_elastic(n, solver), &arena);
+    csimi_island_layout(&p, blocks, rows, aggregates, csimi_most_links(n), csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
-    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
@@ -190,39 +187,64 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 /* ---- one island */
 
-/* Rows of A with columns of the island; what is fixed or kinematic goes to the right-hand side. */
+static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
+    csim_real block[9];
+    const int col = A->col[j];
+    A->col[j] = A->col[k], A->col[k] = col;
+    CSIMI_MEMCPY(block, A->val + 9 * (size_t)j, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)j, A->val + 9 * (size_t)k, sizeof block);
+    CSIMI_MEMCPY(A->val + 9 * (size_t)k, block, sizeof block);
+}
+
+/* An island is solved on its rows of the world's A. While it is, their columns have the numbers of the island, and what
+   is fixed or kinematic stands behind the row and acts on the right-hand side ... */
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
-    int i, k, r, at = 0;
+    int i, j, k, r, count = 0;
     for (i = 0; i < n; i++) {
-        int g = block[i];
-        csim_real *b = p->b + 3 * i;
+        const int g = block[i];
+        csim_real *b = p->b + 3 * i, y[3];
         csimi_store3(b, csimi_load3(f->b + 3 * g));
-        p->row[i] = at;
-        for (k = A->row[g]; k < A->row[g + 1]; k++) {
-            int j = A->col[k];
-            if (f->skip[j]) {
-                csim_real y[3];
-                csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
-                for (r = 0; r < 3; r++) b[r] -= y[r];
+        p->row[i] = A->row[g];
+        p->end[i] = A->row[g + 1];
+        p->diag[i] = A->diag[g];
+        for (k = p->row[i]; k < p->end[i]; k++) {
+            if (!f->skip[A->col[k]]) continue;
+            csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * A->col[k], y);
+            for (r = 0; r < 3; r++) b[r] -= y[r];
+        }
+        for (k = p->end[i] - 1; k >= p->row[i]; k--) {
+            if (!f->skip[A->col[k]]) {
+                A->col[k] = f->local[A->col[k]];
                 continue;
             }
-            if (j == g) p->diag[i] = at;
-            p->col[at] = f->local[j];
-            CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
-            at++;
+            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1);
+            p->end[i]--;
+            p->diag[i] -= k < p->diag[i];
         }
+        count += p->end[i] - p->row[i];
         csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
-    p->row[n] = at;
+    p->row[n] = count;
+    p->problem.A = *A;
     p->problem.A.n = n;
     p->problem.A.row = p->row;
-    p->problem.A.col = p->col;
+    p->problem.A.end = p->end;
     p->problem.A.diag = p->diag;
-    p->problem.A.val = p->val;
     p->problem.b = p->b;
+}
+
+/* ... and afterwards the rows are as they were. */
+static void csimi_island_matrix_back(const csim_world *w, const csimi_island_work *p, const int *block, int n) {
+    const csim_block_matrix *A = &w->store.A;
+    int i, j, k;
+    for (i = 0; i < n; i++) {
+        for (k = p->row[i]; k < p->end[i]; k++) A->col[k] = block[A->col[k]];
+        for (k = p->end[i]; k < A->row[block[i] + 1]; k++)
+            for (j = k; j > p->row[i] && A->col[j - 1] > A->col[j]; j--) csimi_trade_blocks(A, j - 1, j);
+    }
 }
 
 /* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
@@ -294,7 +316,7 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
         else if (!rigid || !joints)
             return false;
         for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
-            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+            reach = csimi_imax(reach, p->problem.A.col[p->end[i] - 1] + 1);
         if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
     }
     p->body_first[count] = n;
@@ -453,7 +475,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = &f->stats;
+    csim_step_stats *t = f->stats;
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
@@ -488,19 +510,16 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
+    return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
-    const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0;
-    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, contacts, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -509,12 +528,14 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+#ifndef CONDSIM_NO_CABLE
+    csimi_island_elements(w, f, p, island); /* from the blocks of A, where they are */
+#endif
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
-    csimi_island_elements(w, f, p, island);
 #endif
 }
 
@@ -538,8 +559,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution,
-                               csim_outcome *outcome) {
+                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -588,13 +608,16 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     } else {
         status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
     }
+    if (status == CSIM_OK && outcome.result != CSIM_RESULT_NOT_FINITE) {
+        csimi_judge_outcome(&outcome, w->def.solver.tolerance);
+        csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    }
+    csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
     if (outcome.result == CSIM_RESULT_NOT_FINITE)
         return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
-    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-    csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
@@ -655,7 +678,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     csimi_terms_to_islands(f);
-    f->stats.certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)

@@ -27,7 +27,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
-    double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
+    double deepest = f->stats->penetration; /* of shapes, and of what went unseen */
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
@@ -43,7 +43,7 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);
-    f->stats.penetration = deepest;
+    f->stats->penetration = deepest;
 }
 #endif
 
@@ -72,16 +72,26 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact *c) {
+    const csim_vec3 v = csim_sub(csimi_place_velocity(s, &c->a, c->meet), csimi_place_velocity(s, &c->b, c->meet));
+    return -csim_dot(c->normal, v);
+}
+
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
+        f->found[i].approach = csimi_approach(&w->store.state, f->found + i);
+        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
+    }
+}
+
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
-    const csimi_state *s = &w->store.state;
+static csim_real csimi_coming(const csim_world *w, csimi_told_contact *found, const csim_contact_info *info) {
     csim_real speed;
-    if (info->began) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
-                                     csimi_place_velocity(s, &found->b, found->meet));
-        found->approach = -csim_dot(found->normal, v);
-    }
+#if !CSIMI_TOLD_APART
+    if (info->began) found->approach = csimi_approach(&w->store.state, found);
+#endif
     speed = info->began ? found->approach : w->store.contact[found->last].coming;
     return speed > 0 && found->left > speed / 10 ? speed : 0;
 }
@@ -91,7 +101,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        csimi_found_contact *found = f->found + i;
+        csimi_told_contact *found = f->told + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -116,7 +126,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
         info->coming = csimi_coming(w, found, info);
-        f->stats.touching++;
+        f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
     f->ended_count = 0;

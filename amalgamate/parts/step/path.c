@@ -686,7 +686,7 @@ static void csimi_path_nodes(csimi_paths *p) {
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
             if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
-            p->f->stats.stopped++;
+            p->f->stats->stopped++;
             if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
         }
     }
@@ -718,10 +718,10 @@ static void csimi_path_write(csimi_paths *p) {
             if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
-        p->f->stats.stopped++;
+        p->f->stats->stopped++;
         for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
             const double left = (double)((1 - p->until[group]) * p->way[k]);
-            if (left > p->f->stats.stopped_short) p->f->stats.stopped_short = left;
+            if (left > p->f->stats->stopped_short) p->f->stats->stopped_short = left;
         }
         if (b->kind == CSIM_RIGID) {
             const csim_pose pose = csimi_path_frame(p, slot, -1, 1);

@@ -21,10 +21,17 @@
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
+/* What is told of a found contact after the step: slots; the shapes, -1: of a body of nodes; its record of the step
+   before, -1: new; a point on a's surface; m/s: how fast they may still close after the step, which is phi without what
+   is given, and how fast they closed at its start, of those that begin to press. */
+#define CSIMI_FOUND_TOLD                                 \
+    uint64_t id;                                         \
+    int body_a, body_b, part_a, part_b, last;            \
+    csim_vec3 point_a, normal;                           \
+    csim_real gap, left, approach;
 /* A found contact before it becomes a row. */
 typedef struct csimi_found_contact {
-    uint64_t id;
-    int body_a, body_b; /* slots */
+    CSIMI_FOUND_TOLD
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
 #if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
@@ -32,16 +39,21 @@ typedef struct csimi_found_contact {
     int self;           /* vertex of the same solid: its place in the surface, else -1 */
 #endif
     csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
-    csim_vec3 meet, point_a, normal; /* point_a: on its surface */
-    csim_real gap;
-    int last; /* its record of the step before, -1: new */
-    int part_a, part_b; /* the shapes, -1: of a body of nodes */
-    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
-    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
+    csim_vec3 meet;
 #if CSIMI_HAS_NODES
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
 #endif
 } csimi_found_contact;
+#if CSIMI_HAS_FAR || !defined(CONDSIM_NO_STATISTICS) || !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_EVENTS) || \
+    !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_JOINTS)
+#define CSIMI_TOLD_APART 0
+typedef csimi_found_contact csimi_told_contact;
+#else
+#define CSIMI_TOLD_APART 1 /* once islands are solved nobody asks for more: they take the room of the rest */
+typedef struct csimi_told_contact {
+    CSIMI_FOUND_TOLD
+} csimi_told_contact;
+#endif
 CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
 #if CSIMI_HAS_NODES
     return c->sink;
@@ -116,6 +128,7 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed; or CSIMI_MISSED_... */
     csimi_found_contact *found; /* [contacts] */
+    csimi_told_contact *told;   /* [contacts] the same, or what is told of them */
     csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
@@ -157,7 +170,7 @@ typedef struct csimi_step_frame {
 #endif
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
-    csim_step_stats stats;
+    csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
 /* Lays the frame out for the given counts (capacities when counting). */
@@ -529,6 +542,7 @@ CSIM_INLINE size_t csimi_unseen_scratch(const csimi_counts *n) { return n ? 0 : 
 #endif
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f); /* before islands are solved */
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
 /* ---- sense.c, touching.c, tell.c */
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);

@@ -169,8 +169,7 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
         if (tree->reactions && tree->mode == CSIMI_FREE)
             csimi_react_tree(w, f, t);
         else
-            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0,
-                         6 * sizeof(csim_real) * (size_t)tree->link_count);
+            CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0, 6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
     (void)step;
 }

@@ -10,7 +10,7 @@
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) {
-    return (f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
+    return (f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.integrator == CSIM_BACKWARD_EULER &&
            w->store.count.coords == 0 && !f->moves && !csimi_keeps(w) && !csimi_solver_gaps(w->def.solver.solver);
 }
 

@@ -264,7 +264,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
         if (s->body[slot].motion != CSIM_DYNAMIC || p->awake[root]) continue;
         csimi_put_to_bed(w, slot);
-        f->stats.fell_asleep++;
+        f->stats->fell_asleep++;
         csimi_tell_sleep(w, slot, true, root);
         s->body[slot].rest.ring = slot;
         if (p->last[root] >= 0) { /* between the one before and the first */
@@ -273,7 +273,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         }
         p->last[root] = slot;
     }
-    if (f->stats.fell_asleep == 0) return;
+    if (f->stats->fell_asleep == 0) return;
     for (i = 0; i < s->count.axes; i++) { /* massless coordinates of soft axes */
         int slot[6];
         const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
@@ -303,7 +303,7 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     const size_t mark = arena->used;
     int i, free = 0, calm = 0;
     csimi_sleepy p;
-    f->stats.woke = w->woken;
+    f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
         csimi_rest *r = &s->body[s->active[i]].rest;
         if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
@@ -331,7 +331,7 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     } else {
         for (i = 0; i < s->active_count; i++) free += s->body[s->active[i]].motion == CSIM_DYNAMIC;
     }
-    f->stats.awake = free - f->stats.fell_asleep;
-    f->stats.asleep = w->asleep;
+    f->stats->awake = free - f->stats->fell_asleep;
+    f->stats->asleep = w->asleep;
 }
 #endif

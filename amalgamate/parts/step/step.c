@@ -69,7 +69,7 @@ static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, co
    solution, which is dropped; the work it took stays counted. Frozen at q_k they lag behind, and a swinging solid gains
    energy without bound. */
 static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) {
-    csim_step_stats *stats = &f->stats;
+    csim_step_stats *stats = f->stats;
     const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
     const int rejections = stats->rejections;
     const long iterations = stats->total_iterations;
@@ -183,10 +183,10 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
         *before = rest;
         return true;
     }
-    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > f->stats->certificate.dynamics) f->stats->certificate.dynamics = rest;
     if (rest > tolerance) {
-        f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
-        if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+        f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+        if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
     }
     return false;
 }
@@ -326,30 +326,31 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_rows(w, f, arena);
     if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
+    csimi_note_told(w, f);
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
-    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+    if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
+                          csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-    if (f->stats.stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
-        f->stats.stopped = 0;
-        f->stats.stopped_short = 0;
+    if (f->stats->stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
+        f->stats->stopped = 0;
+        f->stats->stopped_short = 0;
         csimi_look_unseen(w, f, arena);
         csimi_hold_paths(w, f, f->h, arena);
     }
-    if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
+    if (f->stats->stopped > 0) csimi_look_unseen(w, f, arena);
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
-    f->stats.work = f->work;
-    f->stats.assembly_seconds = t1 - t0;
-    f->stats.collide_seconds = t2 - t1;
-    f->stats.solve_seconds = t3 - t2;
+    f->stats->work = f->work;
+    f->stats->assembly_seconds = t1 - t0;
+    f->stats->collide_seconds = t2 - t1;
+    f->stats->solve_seconds = t3 - t2;
     return CSIM_OK;
 }
 
@@ -358,8 +359,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    size_t mark;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
+    mark = arena->used;
     CSIMI_MEMSET(&step, 0, sizeof step);
     step.h = h;
     step.theta = f->theta;
@@ -377,6 +380,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     if (ahead) csimi_exchange(w, f);
     if (status != CSIM_OK) return status;
     csimi_commit(w, f, &step);
+    csimi_pop(arena, mark); /* what touches is told */
     csimi_fall_asleep(w, f, arena);
     return CSIM_OK;
 }
@@ -396,8 +400,7 @@ static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_aren
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
-        (int64_t)CSIMI_AXES_LINES * n->axes;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows + (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -407,7 +410,7 @@ static bool csimi_countable(const csimi_counts *n) {
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
+               (INT32_MAX - n->matrix_blocks) / 9 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
@@ -426,8 +429,9 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_encounters_scratch(n) + csimi_sleep_scratch(n)); /* both at the end */
+    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     solve = csimi_island_scratch(n, solver);
     most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
@@ -444,6 +448,8 @@ static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena
     *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
     *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
     CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    (*frame)->stats = &w->stats;
     status = csimi_run_step(w, *frame, h, arena);
     csimi_tree_forget_bounds(w);
     if (status && (*frame)->joint)
@@ -460,18 +466,17 @@ static void csimi_tell_unchecked(csim_step_stats *stats) {
     (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
 }
 
-static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
-    const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
-    if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
-    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
-    w->stats = *stats;
-    w->stats.uncertified = missed;
-    w->stats.unchecked = unchecked;
-    csimi_tell_unchecked(&w->stats);
-    w->stats.step = steps + (status ? 0u : 1u);
-    w->stats.time = w->time;
-    w->stats.memory_bytes = w->heap.held;
+static void csimi_keep_stats(csim_world *w, csim_status status) {
+    csim_step_stats *stats = &w->stats;
+    if (!status) w->missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? w->missed + 1 : 0;
+    if (!status) w->unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? w->unchecked + 1 : 0;
+    w->steps += status ? 0u : 1u;
+    stats->uncertified = w->missed;
+    stats->unchecked = w->unchecked;
+    csimi_tell_unchecked(stats);
+    stats->step = w->steps;
+    stats->time = w->time;
+    stats->memory_bytes = w->heap.held;
 }
 
 /* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
@@ -481,9 +486,9 @@ static csim_status csimi_grow(csim_world *w) {
     csimi_counts need = w->store.count;
     csim_status status;
     if (found->flags & CSIM_FLAG_CONTACTS_FULL) /* with those of sleepers and rows of rolling */
-        need.contacts = need.ended = w->high.contacts;
-    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
-    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+        need.contacts = need.ended = w->def.capacity.contacts;
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->def.capacity.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->def.capacity.matrix_blocks);
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
         return CSIM_CAPACITY;
     status = csimi_ensure(w, &need, "csim_world_step");
@@ -495,18 +500,16 @@ static bool csimi_all_asleep(const csim_world *w) {
     return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
            w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
            w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
-                   w->store.told.sleep_count ==
-               0;
+                   w->store.told.sleep_count == 0;
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    csim_step_stats stats;
-    CSIMI_MEMSET(&stats, 0, sizeof stats);
-    stats.certificate.worst_contact = -1;
-    stats.asleep = w->asleep;
+    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+    w->stats.certificate.worst_contact = -1;
+    w->stats.asleep = w->asleep;
     w->time += (double)h;
     w->last_h = (double)h;
-    csimi_keep_stats(w, &stats, CSIM_OK);
+    csimi_keep_stats(w, CSIM_OK);
     return CSIM_OK;
 }
 
@@ -533,7 +536,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         if (!status && arena.overflow) /* committed: it is not to be tried again */
             status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                                 "a larger block");
-        csimi_keep_stats(w, &frame->stats, status); /* now: growth gives back where they lie */
+        csimi_keep_stats(w, status);
         if (full) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;

@@ -130,8 +130,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         cables++;
         self += b->self_contact;
     }
-    for (i = 0; i < d->near_count && cables > 0; i++)
-        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
+    for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
@@ -142,8 +141,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
-        if (b->kind == CSIM_BODY_CABLE)
-            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
+        if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
@@ -352,8 +350,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
 
 /* Where the line of a cable's edge is inside a solid at the edge or vertex e[1], which is its nearest, n points out all
    the same. False: that is met from another side. */
-static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v,
-                               csim_vec3 *n) {
+static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v, csim_vec3 *n) {
     const csimi_sheet_edge *e = q->e;
     csimi_surface_hit hit;
     csim_real gap;
@@ -365,8 +362,7 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
-    return (corner[0] == u || corner[1] == u || corner[2] == u) &&
-           (corner[0] == v || corner[1] == v || corner[2] == v);
+    return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
 static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, const csim_real *t, csim_vec3 n,

@@ -234,10 +234,9 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
-    w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
-        return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
+    f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
 }

@@ -102,7 +102,7 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->deepest = csimi_deeper(e->deepest, depth);
     if (!(depth > before + (double)e->slack)) return;
     e->f->driven[slot] = e->f->driven[other] = 1;
-    e->f->stats.unseen++;
+    e->f->stats->unseen++;
 }
 
 /* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
@@ -116,8 +116,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
                                 csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
     double deepest = 0;
-    for (i = 0; i < csimi_imin(n, room); i++)
-        deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
 }
 
@@ -366,7 +365,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = f->strays = 0;
+    f->stats->unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -377,7 +376,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_thrown(&e);
     csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
-    f->stats.penetration = e.deepest;
+    f->stats->penetration = e.deepest;
     csimi_pop(arena, mark);
 }
 

@@ -18,8 +18,7 @@ static long csimi_within_frame(int contacts, int substeps) { return 3L * substep
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
     const csim_solver_params *p = &w->def.solver;
     int i, contacts = 0;
-    for (i = 0; i < w->store.active_count; i++)
-        f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
+    for (i = 0; i < w->store.active_count; i++) f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
     for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
     f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
     while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
@@ -91,8 +90,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
     }
     for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
     if (!bounded) return;
-    f->stats.bounded++;
-    f->stats.flags |= CSIM_FLAG_BOUNDED;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
     for (i = 0; i < c->n; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
@@ -100,7 +99,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
+        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
     }
 }
 

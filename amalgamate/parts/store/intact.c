@@ -171,8 +171,7 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(can_sleep), CSIMI_FLAG(disabled), CSIMI_CHOICE(motion_then, CSIM_MOTION_COUNT_),
         CSIMI_REALS(centre), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(edge), CSIMI_AMOUNTS(self_distance),
         CSIMI_AMOUNTS(sigma), CSIMI_FLAG(rest.asleep), CSIMI_FLAG(rest.woke), CSIMI_FLAG(rest.drowsy),
-        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm),
-    };
+        CSIMI_CHOICE(rest.zone, CSIMI_ZONE_COUNT), CSIMI_AMOUNTS(rest.calm)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -181,8 +180,7 @@ static bool csimi_geometry_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_CHOICE(kind, CSIM_SHAPE_COUNT_), CSIMI_REALS(local.position), CSIMI_TURN(local.rotation),
         CSIMI_AMOUNTS(half), CSIMI_AMOUNTS(radius), CSIMI_AMOUNTS(half_height), CSIMI_AMOUNTS(spacing),
-        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls),
-    };
+        CSIMI_REALS(centre), CSIMI_AMOUNTS(bound), CSIMI_INDEX(hull, hulls)};
     int i, hulls = 0;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) { /* hulls stand in the order of their shapes */
@@ -249,8 +247,7 @@ static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_FLAG(alive), CSIMI_CHOICE(kind, CSIMI_EXCLUSION + 1), CSIMI_INDEX(next_free, links),
         CSIMI_FLAG(apart), CSIMI_AMOUNTS(break_force), CSIMI_REALS(tension), CSIMI_FLAG(broken),
-        CSIMI_FLAG(broke),
-    };
+        CSIMI_FLAG(broke)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -262,8 +259,7 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target), CSIMI_AMOUNTS(motor.speed),
         CSIMI_AMOUNTS(motor.force), CSIMI_REALS(ratio), CSIMI_REALS(offset), CSIMI_AMOUNTS(break_force),
         CSIMI_AMOUNTS(break_torque), CSIMI_REALS(position), CSIMI_AMOUNTS(scale), CSIMI_REALS(impulse),
-        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff),
-    };
+        CSIMI_REALS(R), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(stiff)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -274,8 +270,7 @@ static bool csimi_axis_sound(const csimi_staged *s, const char *name, int item, 
         CSIMI_CHOICE(hold, CSIM_HOLD_COUNT_), CSIMI_FLAG(limited), CSIMI_REALS(lower), CSIMI_REALS(upper),
         CSIMI_AMOUNTS(limit), CSIMI_AMOUNTS(spring), CSIMI_REALS(target), CSIMI_REALS(rate),
         CSIMI_AMOUNTS(spring_force), CSIMI_CHOICE(motor.kind, CSIM_MOTOR_COUNT_), CSIMI_REALS(motor.target),
-        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force),
-    };
+        CSIMI_AMOUNTS(motor.speed), CSIMI_AMOUNTS(motor.force)};
     csim_axis_def d;
     if (!csimi_parts_sound(s, name, item, at, parts, CSIMI_COUNT_OF(parts))) return false;
     CSIMI_MEMCPY(&d, at, sizeof d);
@@ -287,8 +282,7 @@ static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_AMOUNTS(cone), CSIMI_AMOUNTS(cone_limit), CSIMI_REALS(position), CSIMI_REALS(turn),
         CSIMI_REALS(impulse), CSIMI_REALS(aim), CSIMI_REALS(miss), CSIMI_REALS(added), CSIMI_REALS(weight),
-        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa),
-    };
+        CSIMI_AMOUNTS(stiff), CSIMI_AMOUNTS(kappa)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < 6 * a->count; i++) {
@@ -323,8 +317,7 @@ static bool csimi_tree_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_FLAG(self_contact), CSIMI_CHOICE(mode, CSIMI_KINEMATIC + 1),
         CSIMI_CHOICE(modes, CSIM_MODES_MOST + 1), CSIMI_FLAG(linear), CSIMI_FLAG(anchored),
         CSIMI_COUNT(node_count, nodes), CSIMI_COUNT(number_count, modal), CSIMI_AMOUNTS(mass_damping),
-        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions),
-    };
+        CSIMI_AMOUNTS(stiffness_damping), CSIMI_REALS(gravity), CSIMI_FLAG(reactions)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -335,8 +328,7 @@ static bool csimi_tree_link_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_REALS(axis), CSIMI_AMOUNTS(mass), CSIMI_REALS(com), CSIMI_REALS(inertia),
         CSIMI_AMOUNTS(armature), CSIMI_AMOUNTS(damping), CSIMI_AMOUNTS(friction), CSIMI_REALS(lower),
         CSIMI_REALS(upper), CSIMI_AMOUNTS(soft), CSIMI_AMOUNTS(stiffness), CSIMI_AMOUNTS(rate_gain),
-        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share),
-    };
+        CSIMI_AMOUNTS(effort), CSIMI_FLAG(bounded), CSIMI_AMOUNTS(gravity_share)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -345,8 +337,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_REALS(point), CSIMI_REALS(normal), CSIMI_REALS(gap), CSIMI_REALS(impulse),
         CSIMI_REALS(normal_impulse), CSIMI_REALS(friction_impulse), CSIMI_REALS(slip),
-        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming),
-    };
+        CSIMI_CHOICE(state, CSIM_CONTACT_SLIP + 1), CSIMI_FLAG(began), CSIMI_AMOUNTS(coming)};
     int i;
     for (i = 0; i < a->count; i++) {
         csim_body_id id[2];
@@ -458,8 +449,7 @@ static bool csimi_live_slot_sound(const csimi_staged *s, const csimi_array *a) {
 static bool csimi_kept_sound(const csimi_staged *s, const csimi_array *a) {
     typedef csimi_kept csimi_record;
     static const csimi_part parts[] = {
-        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag),
-    };
+        CSIMI_REALS(pose), CSIMI_REALS(arm), CSIMI_REALS(pulse), CSIMI_REALS(gap), CSIMI_REALS(sag)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 

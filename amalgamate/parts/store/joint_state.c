@@ -91,8 +91,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
                                   const csimi_axes_pose *p, int i) {
     csim_vec3 at = p->at.b;
     csimi_place base = j->end[1];
-    if (i >= 3)
-        return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (i >= 3) return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
         base = csimi_place_beside(s, &base, at);

@@ -108,7 +108,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
     }
     /* what follows from the rest: not copied, not saved */
-    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.tet_slot = CSIMI_PUSH(arena, unsigned char, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
@@ -150,12 +150,15 @@ static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
     }
 }
 
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
-    int own[CSIMI_AXES], other[CSIMI_AXES], i;
-    CSIMI_MEMCPY(own, n, sizeof own);
-    CSIMI_MEMCPY(other, least, sizeof other);
-    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
-    CSIMI_MEMCPY(n, own, sizeof own);
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes) {
+    unsigned char *at = (unsigned char *)n;
+    int own, other;
+    size_t i;
+    for (i = 0; i < bytes; i += sizeof own) {
+        CSIMI_MEMCPY(&own, at + i, sizeof own);
+        CSIMI_MEMCPY(&other, (const unsigned char *)least + i, sizeof other);
+        if (other > own) CSIMI_MEMCPY(at + i, &other, sizeof other);
+    }
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
@@ -204,7 +207,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    csimi_counts_raise(&grown.capacity, need);
+    csimi_raise(&grown.capacity, need, sizeof *need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);

@@ -41,8 +41,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
         CSIMI_MEMCPY(m->leaf_part, l->leaf_part, sizeof(int) * leaves);
         CSIMI_MEMCPY(m->leaf_next, l->leaf_next, sizeof(int) * leaves);
     }
-    if (from->count.surface > 0)
-        CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
+    if (from->count.surface > 0) CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
     if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
@@ -66,8 +65,7 @@ static void csimi_look_refit(csimi_store *s, int slot) {
     csim_real *x = s->look.x + 3 * (size_t)b->first_surface;
     int i;
     for (i = 0; i < b->surface_count; i++)
-        csimi_store3(x + 3 * (size_t)i,
-                     csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
+        csimi_store3(x + 3 * (size_t)i, csimi_load3(s->state.x + 3 * (size_t)s->surface_node[b->first_surface + i]));
     csimi_surface_refit(&surface);
 }
 

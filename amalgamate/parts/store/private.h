@@ -16,6 +16,13 @@
 #include "../world/events.h"
 #include "../world/alter.h"
 
+/* Numbers that are 0 where nothing has a mesh and no snapshot brings one: two bits are room enough. */
+#if CSIMI_KEEPS_MESHES
+#define CSIMI_OF_MESH(member) member
+#else
+#define CSIMI_OF_MESH(member) member : 2
+#endif
+
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
     int sweeps;       /* of the last solve that was certified; 0: not known */
@@ -55,16 +62,16 @@ typedef struct csimi_body {
     int tree;                   /* trees and reduced bodies: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
-    int first_tet, tet_count;
-    int first_membrane, membrane_count;
-    int first_surface, surface_count; /* surface nodes of solids */
-    int first_triangle, triangle_count;
-    int first_frame, frame_count; /* edges of cables */
-    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    int CSIMI_OF_MESH(first_tet), CSIMI_OF_MESH(tet_count);
+    int CSIMI_OF_MESH(first_membrane), CSIMI_OF_MESH(membrane_count);
+    int CSIMI_OF_MESH(first_surface), CSIMI_OF_MESH(surface_count); /* surface nodes of solids */
+    int CSIMI_OF_MESH(first_triangle), CSIMI_OF_MESH(triangle_count);
+    int CSIMI_OF_MESH(first_frame), CSIMI_OF_MESH(frame_count); /* edges of cables */
+    int first_bend, CSIMI_OF_MESH(bend_count);                  /* their own bend elements, those of links left out */
     bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
     bool self_contact;            /* cables: edges that are no neighbours may touch */
     bool closed;                  /* cables: the last edge leads back to the first node */
-    int aggregate_count;          /* of a solid */
+    int CSIMI_OF_MESH(aggregate_count); /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     int joints;                   /* ends of joints on it, broken ones too */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
@@ -187,8 +194,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 #else
 #define CSIMI_SHEET_ARRAYS(X)
 #endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#if CSIMI_KEEPS_MESHES
 #define CSIMI_SURFACE_ARRAYS(X)                                                           \
     X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
     X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
@@ -438,7 +444,7 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
 struct csim_world {
-    csim_world_def def;
+    csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
     /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
        worlds alone is linked without it */
@@ -455,9 +461,10 @@ struct csim_world {
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
-    csimi_counts high; /* largest counts seen */
     csim_error error;
     csim_step_stats stats;
+    uint64_t steps;         /* done; in a row, the last one among them: */
+    int missed, unchecked; /* not certified; with islands that were not to be */
 };
 
 /* Velocity blocks of a world with these counts. */
@@ -475,8 +482,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN bool csimi_store_array(const csimi_store *store, int i, void **array, int *axis, size_t *bytes);
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
+CSIMI_FN void csimi_raise(void *n, const void *least, size_t bytes); /* counts or capacities: each to at least that */
 /* Makes each capacity at least need; the world is unchanged when this fails. */
-CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */

@@ -127,12 +127,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
+#if CSIMI_KEEPS_MESHES
     b->first_tet = s->count.tets;
     b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
     b->first_bend = s->count.bends;
+#endif
     b->surface = *surface;
     b->user_data = user_data;
     s->listed[slot] = w->live_bodies;
@@ -161,7 +163,10 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
 }
 
 /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
-CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
+CSIMI_FN void csimi_note_high(csim_world *w) {
+    const csim_capacity now = csimi_capacity_of(&w->store.count);
+    csimi_raise(&w->def.capacity, &now, sizeof now);
+}
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);

@@ -81,7 +81,7 @@ static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, 
 #endif
     h.time = w->time;
     h.last_h = w->last_h;
-    h.step = w->stats.step;
+    h.step = w->steps;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
     h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
@@ -218,8 +218,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
-                          "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
@@ -238,7 +237,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
-    w->stats.step = h.step;
+    w->steps = w->stats.step = h.step;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;

@@ -65,14 +65,10 @@ CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_moti
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_rigid_def, velocity),
-        CSIMI_ANY3(csim_rigid_def, angular_velocity),
-        CSIMI_POSITIVE(csim_rigid_def, density),
-        CSIMI_AT_LEAST_0(csim_rigid_def, mass),
-        CSIMI_ANY9(csim_rigid_def, inertia),
-        CSIMI_ANY3(csim_rigid_def, centre),
-        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping),
-        CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
+        CSIMI_ANY3(csim_rigid_def, velocity), CSIMI_ANY3(csim_rigid_def, angular_velocity),
+        CSIMI_POSITIVE(csim_rigid_def, density), CSIMI_AT_LEAST_0(csim_rigid_def, mass),
+        CSIMI_ANY9(csim_rigid_def, inertia), CSIMI_ANY3(csim_rigid_def, centre),
+        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
     };
     csim_status s;
     int i;

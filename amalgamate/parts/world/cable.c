@@ -68,8 +68,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm,
-                                  "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
                                   "third axes that point along their edges");
@@ -83,13 +82,9 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
 #define CSIMI_SECTION(name, low, open, text) \
     CSIMI_FIELD(#name, offsetof(csim_cable_def, name), low, 1e15, open, false, text)
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_cable_def, start),
-        CSIMI_ANY3(csim_cable_def, end),
-        CSIMI_ANY3(csim_cable_def, normal),
-        CSIMI_ANY3(csim_cable_def, velocity),
-        CSIMI_POSITIVE(csim_cable_def, radius),
-        CSIMI_POSITIVE(csim_cable_def, density),
-        CSIMI_POSITIVE(csim_cable_def, young),
+        CSIMI_ANY3(csim_cable_def, start), CSIMI_ANY3(csim_cable_def, end), CSIMI_ANY3(csim_cable_def, normal),
+        CSIMI_ANY3(csim_cable_def, velocity), CSIMI_POSITIVE(csim_cable_def, radius),
+        CSIMI_POSITIVE(csim_cable_def, density), CSIMI_POSITIVE(csim_cable_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"),
         CSIMI_SECTION(stretch_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
         CSIMI_SECTION(shear_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
@@ -97,8 +92,7 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
-        CSIMI_ANY3(csim_cable_def, rest_curvature),
-        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
+        CSIMI_ANY3(csim_cable_def, rest_curvature), CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
     };
 #undef CSIMI_SECTION

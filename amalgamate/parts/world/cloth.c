@@ -44,16 +44,14 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
 static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     static const char fn[] = "csim_create_cloth";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_cloth_def, scale),
-        CSIMI_ANY3(csim_cloth_def, velocity),
+        CSIMI_POSITIVE(csim_cloth_def, scale), CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
         CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
                     "below 0 (from thickness) or 0..1e15"),
-        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping), CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
     };
     csim_status s;

@@ -335,8 +335,7 @@ static CSIMI_NOINLINE void csimi_draw_limits(csimi_pen *p, const csimi_joint *j,
         csim_vec3 last = csim_v3(0, 0, 0);
         for (i = 0; i <= CSIMI_ROUND; i++) {
             const csim_real t = 2 * CSIMI_PI * (csim_real)i / CSIMI_ROUND;
-            const csim_quat swing =
-                csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
+            const csim_quat swing = csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
             const csim_vec3 rim = csim_madd(
                 at.at.b, size, csim_rotate(csim_quat_mul(at.at.base, swing), csim_v3(1, 0, 0)));
             if (i > 0) csimi_draw_line(p, last, rim);

@@ -44,11 +44,8 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     static const csimi_field fields[] = {
         CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
                     "below 0 (as it is now) or 0..1e9"),
-        CSIMI_ANY(csim_joint_def, lower),
-        CSIMI_ANY(csim_joint_def, upper),
-        CSIMI_ANY(csim_joint_def, ratio),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_force),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
+        CSIMI_ANY(csim_joint_def, lower), CSIMI_ANY(csim_joint_def, upper), CSIMI_ANY(csim_joint_def, ratio),
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
     };
     csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
     if (s) return s;

@@ -4,12 +4,10 @@
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_particle_def, position),
-        CSIMI_ANY3(csim_particle_def, velocity),
+        CSIMI_ANY3(csim_particle_def, position), CSIMI_ANY3(csim_particle_def, velocity),
         CSIMI_FIELD("mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
                     "above " CSIMI_TINY_WORD ", at most 1e15"),
-        CSIMI_AT_LEAST_0(csim_particle_def, radius),
-        CSIMI_AT_LEAST_0(csim_particle_def, damping),
+        CSIMI_AT_LEAST_0(csim_particle_def, radius), CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
     csimi_counts need;
     csimi_store *s;

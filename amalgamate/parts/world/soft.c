@@ -55,14 +55,10 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_soft_def, scale),
-        CSIMI_ANY3(csim_soft_def, velocity),
-        CSIMI_POSITIVE(csim_soft_def, young),
+        CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
-        CSIMI_POSITIVE(csim_soft_def, density),
-        CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
+        CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
     };
     csim_status s;
     int i, k;

@@ -56,24 +56,15 @@ static bool csimi_limb_starts(const csim_tree_def *def, int i) { return csimi_li
 
 static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, const csim_tree_link_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_ANY3(csim_tree_link_def, axis),
-        CSIMI_ANY(csim_tree_link_def, position),
-        CSIMI_ANY(csim_tree_link_def, rate),
-        CSIMI_POSITIVE(csim_tree_link_def, density),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, mass),
-        CSIMI_ANY9(csim_tree_link_def, inertia),
-        CSIMI_ANY3(csim_tree_link_def, centre),
-        CSIMI_ANY(csim_tree_link_def, lower),
-        CSIMI_ANY(csim_tree_link_def, upper),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, armature),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
-        CSIMI_AT_LEAST_0(csim_tree_link_def, effort),
-        CSIMI_ANY(csim_tree_link_def, target),
-        CSIMI_ANY(csim_tree_link_def, target_rate),
-        CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
+        CSIMI_ANY3(csim_tree_link_def, axis), CSIMI_ANY(csim_tree_link_def, position),
+        CSIMI_ANY(csim_tree_link_def, rate), CSIMI_POSITIVE(csim_tree_link_def, density),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, mass), CSIMI_ANY9(csim_tree_link_def, inertia),
+        CSIMI_ANY3(csim_tree_link_def, centre), CSIMI_ANY(csim_tree_link_def, lower),
+        CSIMI_ANY(csim_tree_link_def, upper), CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, armature), CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort), CSIMI_ANY(csim_tree_link_def, target),
+        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
     };
     return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
 }

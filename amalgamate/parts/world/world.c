@@ -181,6 +181,7 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
 static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     CSIMI_MEMSET(w, 0, sizeof *w);
     w->def = *def;
+    CSIMI_MEMSET(&w->def.capacity, 0, sizeof w->def.capacity);
     w->scratch = csimi_world_scratch;
     w->stamp = csimi_stamp_of(w);
     w->free_body = w->free_link = -1;
@@ -190,7 +191,7 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
     w->store.state.gravity[2] = def->gravity.z;
 }
 
-static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
+static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN; }
 
 /* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
 static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
@@ -299,7 +300,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
 
 CSIM_API csim_capacity csim_world_capacity(const csim_world *w) { return csimi_capacity_of(&w->store.capacity); }
 
-CSIM_API csim_capacity csim_world_used(const csim_world *w) { return csimi_capacity_of(&w->high); }
+CSIM_API csim_capacity csim_world_used(const csim_world *w) { return w->def.capacity; }
 
 CSIM_API const char *csim_last_error(const csim_world *w) { return w ? w->error.text : ""; }
 

@@ -403,8 +403,8 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Null: all zero but result, CSIM_RESULT_NOT_FINITE.
-   Energies: csim_world_totals. */
+/* Of the last step, also when it failed, in a filter of the one under way; all zero before the first. Null: all zero
+   but result, CSIM_RESULT_NOT_FINITE. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
