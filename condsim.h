@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2ca55077d9e07036
+   Hash of the parts: ea9ec0cdafa8ad92
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1041,8 +1041,9 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
-/* Measures (v, lambda) on the problem. One product of A. scratch: csim_certificate_bytes, 64-aligned.
-   Shares no code with the solvers. Always defined: no contacts gives zeros for the contact figures. */
+/* Measures (v, lambda) on the problem. One product of A. scratch: csim_certificate_bytes, 64-aligned. Shares no code
+   with the solvers. No contacts: zeros for the contact figures. Fails, with huge figures: CSIM_NULL_ARGUMENT,
+   CSIM_CAPACITY of scratch, CSIM_NOT_FINITE, CSIM_BAD_PROBLEM (csim_problem_check). */
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate);
 
@@ -3192,6 +3193,8 @@ typedef double csimi_wide;
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
+/* x cut to a..b, and then off after the point; what is no number is a. */
+CSIM_INLINE int csimi_cut(csim_real x, int a, int b) { return x > (csim_real)a ? x < (csim_real)b ? (int)x : b : a; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
 #define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
@@ -4589,6 +4592,9 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
 /* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
    diagonal blocks D of A; 0 of a side without terms. */
 CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass);
+/* csim_problem_certify of a problem that csim_problem_check takes. */
+CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, const csim_real *lambda, void *scratch,
+                                   size_t scratch_bytes, csim_certificate *certificate);
 
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
@@ -7203,8 +7209,7 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 
 #if defined(__GNUC__) && !defined(__ARM_ARCH_7EM__) /* Cortex-M has no vectors */
 #define CSIMI_FOURS
-typedef csimi_bits csimi_bits_four
-    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+typedef csimi_bits csimi_bits_four __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #endif
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
@@ -15705,8 +15710,7 @@ static bool csimi_field_sound(const csim_field *f) {
     const float *x = csimi_field_value(f);
     size_t i;
     if (f->n[2] == CSIMI_FIELD_TRIANGLES) return f->blocks == 0 && csimi_triangles_sound(f) && csimi_box_sound(f);
-    if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0
-                     : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
+    if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0 : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
         return false;
     if (f->blocks != f->samples / CSIMI_SAMPLE_BLOCK + (f->samples % CSIMI_SAMPLE_BLOCK > 0)) return false;
     if (!csimi_box_sound(f) || !csimi_all_finite64(&f->error, 1) || !csimi_all_finite64(&f->volume, 1) ||
@@ -15772,7 +15776,7 @@ static csim_real csimi_grid_distance(const csim_field *f, const csim_real *x, cs
     int at[3], i, j, k;
     for (k = 0; k < 3; k++) {
         csim_real t = (x[k] - (csim_real)f->lower[k]) / (csim_real)f->cell + CSIM_R(0.5);
-        at[k] = csimi_imin(csimi_imax((int)t, 1), f->n[k] - 2);
+        at[k] = csimi_cut(t, 1, f->n[k] - 2);
         t -= (csim_real)at[k]; /* 0..1 across the cell around the node */
         w[k][0] = (1 - t) * (1 - t) / 2;
         w[k][1] = CSIM_R(0.5) + t * (1 - t);
@@ -15859,8 +15863,7 @@ static void csimi_height_triangle(const csim_field *f, int i, int j, int half, c
 }
 
 static int csimi_height_cell(const csim_field *f, csim_real x, int k) {
-    const csim_real t = x / (csim_real)f->cell, last = (csim_real)(f->n[k] - 2);
-    return (int)csimi_clamp(t, 0, last);
+    return csimi_cut(x / (csim_real)f->cell, 0, f->n[k] - 2);
 }
 
 /* How far p is above the surface at its own x and y (clamped to the field); the slope's normal there. */
@@ -15963,8 +15966,7 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
 
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
                                  int most) {
-    const int rings =
-        csimi_imin(CSIMI_FIELD_RINGS, (int)(csimi_min(within / (csim_real)f->cell, CSIMI_FIELD_RINGS)) + 1);
+    const int rings = csimi_cut(within / (csim_real)f->cell + 1, 1, CSIMI_FIELD_RINGS);
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     int a, b, half, count = 0, k;
     for (b = csimi_imax(j - rings, 0); b <= csimi_imin(j + rings, f->n[1] - 2); b++)
@@ -16079,8 +16081,8 @@ static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_v
     for (k = 0; k < 3; k++) {
         const csim_real cell = (csim_real)f->cell, start = (csim_real)f->lower[k], end = (csim_real)(f->n[k] - 1);
         if ((high[k] - start) / cell < 0 || (low[k] - start) / cell > end) return CSIMI_UNDER_NOTHING;
-        first[k] = (int)csimi_clamp((low[k] - start) / cell - 1, 0, end - 1);
-        last[k] = (int)csimi_clamp((high[k] - start) / cell + 2, 1, end);
+        first[k] = csimi_cut((low[k] - start) / cell - 1, 0, f->n[k] - 2);
+        last[k] = csimi_cut((high[k] - start) / cell + 2, 1, f->n[k] - 1);
         nodes *= (csim_real)(last[k] - first[k] + 1);
     }
     if (!(nodes <= CSIMI_FIELD_LOOK)) return CSIMI_UNDER_RELIEF;
@@ -16116,8 +16118,8 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
         csimi_distance_mesh(f, p, &n);
         return n;
     }
-    i = (int)csimi_clamp(p.x / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[0] - 1));
-    j = (int)csimi_clamp(p.y / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[1] - 1));
+    i = csimi_cut(p.x / (csim_real)f->cell + CSIM_R(0.5), 0, f->n[0] - 1);
+    j = csimi_cut(p.y / (csim_real)f->cell + CSIM_R(0.5), 0, f->n[1] - 1);
     west = csimi_height_node(f, csimi_imax(i - 1, 0), j);
     east = csimi_height_node(f, csimi_imin(i + 1, f->n[0] - 1), j);
     south = csimi_height_node(f, i, csimi_imax(j - 1, 0));
@@ -17023,9 +17025,9 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
     csimi_store3(low, lower);
     csimi_store3(high, upper);
     for (k = 0; k < 2; k++) {
-        const csim_real last = (csim_real)f->n[k], cell = (csim_real)f->cell;
-        s->from[k] = (int)csimi_clamp(low[k] / cell, 0, last);
-        s->end[k] = (int)csimi_clamp(high[k] / cell + 1, 0, last);
+        const csim_real cell = (csim_real)f->cell;
+        s->from[k] = csimi_cut(low[k] / cell, 0, f->n[k]);
+        s->end[k] = csimi_cut(high[k] / cell + 1, 0, f->n[k]);
     }
 }
 
@@ -17932,8 +17934,8 @@ static csim_real csimi_height_leaves(csim_real x, csim_real inverse, csim_real c
 static bool csimi_height_walk(const csimi_height_ray *r, csim_real first, csim_real last) {
     const csim_field *f = r->f;
     const csim_real cell = (csim_real)f->cell;
-    int i = (int)csimi_clamp((r->x.x + first * r->w.x) / cell, 0, (csim_real)(f->n[0] - 2));
-    int j = (int)csimi_clamp((r->x.y + first * r->w.y) / cell, 0, (csim_real)(f->n[1] - 2)), steps;
+    int i = csimi_cut((r->x.x + first * r->w.x) / cell, 0, f->n[0] - 2);
+    int j = csimi_cut((r->x.y + first * r->w.y) / cell, 0, f->n[1] - 2), steps;
     csim_real t = first;
     for (steps = 0; steps < f->n[0] + f->n[1] + 4; steps++) {
         const csim_real a = csimi_height_leaves(r->x.x, r->inverse[0], cell, i);
@@ -17973,8 +17975,8 @@ static int csimi_ray_heights(const csim_field *f, csim_vec3 x, csim_vec3 w, csim
     if (!(first <= csimi_min(last, most))) return 0;
     u = (x.x + first * w.x) / (csim_real)f->cell;
     v = (x.y + first * w.y) / (csim_real)f->cell;
-    i = (int)csimi_clamp(u, 0, (csim_real)(f->n[0] - 2));
-    j = (int)csimi_clamp(v, 0, (csim_real)(f->n[1] - 2));
+    i = csimi_cut(u, 0, f->n[0] - 2);
+    j = csimi_cut(v, 0, f->n[1] - 2);
     at = csimi_height_over(&r, i, j, v - (csim_real)j > u - (csim_real)i, first, &n);
     if (at < 0) { /* through a wall, or from within */
         if (s.first > 0) return csimi_stay_told(&s, most, hit);
@@ -18742,8 +18744,8 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         if (w[k] > 0) to[k] += w[k];
         if (k == 2) continue;
         if (to[k] < 0 || from[k] > (csim_real)(f->cell * (double)(f->n[k] - 1))) return;
-        low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
-        high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
+        low[k] = csimi_cut(from[k] / (csim_real)f->cell, 0, f->n[k] - 2);
+        high[k] = csimi_cut(to[k] / (csim_real)f->cell, 0, f->n[k] - 2);
     }
     if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
@@ -18932,8 +18934,7 @@ static int csimi_join_touches(csim_touch *t, int first, int end, uint32_t name, 
     for (i = first; i < end; i++) {
         for (j = 0; j < first; j++) {
             const csim_vec3 d = csim_sub(t[i].point_a, t[j].point_a), e = csim_sub(t[i].point_b, t[j].point_b);
-            if (csim_dot(d, d) + csim_dot(e, e) < near * near &&
-                csim_dot(t[i].normal, t[j].normal) > 1 - CSIM_R(1e-6))
+            if (csim_dot(d, d) + csim_dot(e, e) < near * near && csim_dot(t[i].normal, t[j].normal) > 1 - CSIM_R(1e-6))
                 break;
         }
         if (j < first) continue;
@@ -18990,8 +18991,7 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
         csimi_facet f;
         csim_vec3 n;
         int found;
-        if (!csimi_facet_of(&f, &t, place, middle) ||
-            csimi_facet_distance(&f, middle, &n) > g->bound + margin)
+        if (!csimi_facet_of(&f, &t, place, middle) || csimi_facet_distance(&f, middle, &n) > g->bound + margin)
             continue;
         count = csimi_touches_room(touch, count, capacity, &lost);
         found = csimi_touch_facet(g, p, &f, hulls, margin, touch + count, capacity - count);
@@ -21045,8 +21045,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 
 #define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
 
-static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms,
-                               csimi_nodal *nodal) {
+static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms, csimi_nodal *nodal) {
     const size_t n = (size_t)blocks + (size_t)sides;
     nodal->node_a = CSIMI_PUSH(arena, int, contacts);
     nodal->node_b = CSIMI_PUSH(arena, int, contacts);
@@ -21800,41 +21799,51 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
     return certificate->work > worst ? certificate->work : worst;
 }
 
-CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
-                                          void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
-    csimi_arena arena;
+static void csimi_cert_start(csim_certificate *certificate, csimi_wide figure) {
+    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
+    certificate->worst_contact = -1;
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = figure;
+}
+
+CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, const csim_real *lambda, void *scratch,
+                                   size_t scratch_bytes, csim_certificate *certificate) {
+    csimi_arena arena = csimi_arena_in(scratch, scratch_bytes);
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
     int i;
-    if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
-    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
-    certificate->worst_contact = -1;
-    if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
-    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
-    arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
+    csimi_cert_start(certificate, p->A.n || p->contact_count ? (csimi_wide)CSIMI_HUGE : 0);
+    if (p->A.n == 0 && p->contact_count == 0) return CSIM_OK;
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)p->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)p->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    if (!csimi_all_finite(v, 3 * p->A.n) || !csimi_all_finite(lambda, 3 * p->contact_count)) return CSIM_NOT_FINITE;
     blocks.at = -1;
     blocks.speed = blocks.worth = 0;
-    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
-    kept.speed = kept.missed + problem->contact_count;
-    kept.work = kept.speed + problem->contact_count;
-    kept.rounded = kept.work + problem->contact_count;
-    if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
-            (csimi_wide)CSIMI_HUGE;
-        return CSIM_NOT_FINITE;
-    }
-    csimi_cert_impulses(problem, lambda, blocks.g, blocks.loaded);
-    csimi_cert_dynamics(problem, v, blocks.g, certificate);
-    for (i = 0; i < 3 * problem->A.n; ++i) {
-        const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)p->A.n;
+    kept.speed = kept.missed + p->contact_count;
+    kept.work = kept.speed + p->contact_count;
+    kept.rounded = kept.work + p->contact_count;
+    csimi_cert_start(certificate, 0);
+    csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
+    csimi_cert_dynamics(p, v, blocks.g, certificate);
+    for (i = 0; i < 3 * p->A.n; ++i) {
+        const csimi_wide d = (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
         blocks.g[i] = blocks.loaded[i] / d;
-        blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+        blocks.loaded[i] = (csimi_wide)p->b[i] / d;
     }
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
+    if (p->contact_count > 0) csimi_cert_contacts(p, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                          void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
+    csim_status status;
+    if (!certificate) return CSIM_NULL_ARGUMENT;
+    csimi_cert_start(certificate, (csimi_wide)CSIMI_HUGE);
+    status = csim_problem_check(problem, NULL);
+    if (status != CSIM_OK) return status;
+    if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    return csimi_certify(problem, v, lambda, scratch, scratch_bytes, certificate);
 }
 
 #undef CSIMI_CERT_NOISE
@@ -24345,8 +24354,8 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
     int m, i;
     for (m = 0; gives && m < c->map.contacts; ++m)
         for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
-    (void)csim_problem_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch,
-                               c->map.scratch_bytes, k);
+    (void)csimi_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch, c->map.scratch_bytes,
+                        k);
     for (m = 0; gives && m < c->map.contacts; ++m)
         CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
@@ -25014,8 +25023,7 @@ static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int
     for (i = 0; i < n; ++i) {
         ((int *)s->aggregate)[i] = i / 2;
         ((unsigned char *)s->rotation)[i] = (unsigned char)(i % 2);
-        ((csim_real *)s->radius)[i / 2] =
-            i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
+        ((csim_real *)s->radius)[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 
@@ -25237,8 +25245,8 @@ static void csimi_cond_judge(const csimi_cond *c, const csim_solver_params *para
     if (c->centre.shift || outcome->virtual_nodes == 0 || outcome->result == CSIM_RESULT_NOT_FINITE ||
         outcome->result == CSIM_RESULT_UNCHECKED)
         return;
-    (void)csim_problem_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
-                               &outcome->certificate);
+    (void)csimi_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
+                        &outcome->certificate);
     outcome->products++;
     if (outcome->result == CSIM_RESULT_CONVERGED &&
         !(csim_certificate_worst(&outcome->certificate) <= (double)params->tolerance))
@@ -25623,8 +25631,7 @@ static void csimi_degree_turn(const csim_real *Y, int y, int m, csim_real *CSIMI
 }
 
 #if CSIMI_QUADS
-typedef csim_real csimi_two
-    __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
+typedef csim_real csimi_two __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
 #define CSIMI_TWO(p) (*(csimi_two *)(p))
 
 /* The products of six columns, by pairs: the same sums in the same order. */
@@ -27999,7 +28006,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
-        if (csim_problem_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
+        if (csimi_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
@@ -30144,8 +30151,7 @@ static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *star
 static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params *params, csim_certificate *f) {
     csim_certificate now;
     double measure = (double)CSIMI_HUGE;
-    if (csimi_all_finite(s->v, 3 * s->problem->A.n) && csimi_all_finite(s->core.lambda, 3 * s->core.contacts) &&
-        csim_problem_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
+    if (csimi_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
         measure = csim_certificate_worst(&now);
     ++s->products;
     if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;
@@ -31090,7 +31096,7 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     ok = !arena->overflow && csimi_lift_bind(&l);
     if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
     ok = ok && !l.broken &&
-         csim_problem_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
+         csimi_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
     *products += l.products;
     csimi_pop(arena, mark);
     return ok;
@@ -31104,8 +31110,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5;
-         ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
+    for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
         CSIMI_MEMCPY(solution->lambda, r, vector);
@@ -31114,8 +31119,8 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
             csimi_all_finite(solution->v, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
-        if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
-                                              &outcome->certificate) != CSIM_OK)
+        if (l->broken ||
+            csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
@@ -31548,12 +31553,10 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     if (status != CSIM_OK) return status;
     outcome->solver = params->solver;
     if (!implicit) outcome->result = CSIM_RESULT_CONVERGED;
-    if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE || !csimi_all_finite(solution->v, 3 * problem->A.n) ||
-        csim_problem_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) !=
-            CSIM_OK)
+    if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE ||
+        csimi_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
-    else if (outcome->result == CSIM_RESULT_CONVERGED &&
-             !(csim_certificate_worst(&outcome->certificate) <= tolerance))
+    else if (outcome->result == CSIM_RESULT_CONVERGED && !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;
@@ -31922,8 +31925,8 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
-    if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
-        csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
+    if (!csimi_all_finite(s->move, 3 * p->A.n) ||
+        csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     outcome->residual = csim_certificate_worst(f);
     return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
@@ -32652,7 +32655,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
-    if (csim_problem_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
+    if (csimi_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
     if (params->move && !csimi_all_finite(params->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
@@ -33279,9 +33282,8 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
             solution->v[i] =
                 (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
         outcome->products += k.products;
-        ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
-             csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
-                                  &outcome->certificate) == CSIM_OK;
+        ok = csimi_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes, &outcome->certificate) ==
+             CSIM_OK;
     }
     csimi_pop(arena, mark);
     return ok;
@@ -35500,11 +35502,10 @@ CSIMI_FN void csimi_wake_near(csim_world *w, int slot) {
             return;
         }
         box = l->tree.node + l->tree.leaf_node[leaf];
-        csimi_bounds_walk_in(&walk, &l->tree,
-                             csim_v3((csim_real)box->lower[0] - far, (csim_real)box->lower[1] - far,
-                                     (csim_real)box->lower[2] - far),
-                             csim_v3((csim_real)box->upper[0] + far, (csim_real)box->upper[1] + far,
-                                     (csim_real)box->upper[2] + far));
+        csimi_bounds_walk_in(
+            &walk, &l->tree,
+            csim_v3((csim_real)box->lower[0] - far, (csim_real)box->lower[1] - far, (csim_real)box->lower[2] - far),
+            csim_v3((csim_real)box->upper[0] + far, (csim_real)box->upper[1] + far, (csim_real)box->upper[2] + far));
         while ((other = csimi_bounds_next(&walk)) >= 0) csimi_wake_island(w, l->leaf_body[other]);
     }
 }
@@ -41085,8 +41086,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return;
     c = csimi_next_found(
         d, m->a->body, m->b->body,
-        csimi_mix64(csimi_side_key(s, m->a->body,
-                                   (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
+        csimi_mix64(csimi_side_key(s, m->a->body, (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
     c->shape_b = c->part_b = m->particle ? -1 : m->b->item;

@@ -594,15 +594,15 @@ audit_tests() { # NAME REAL [quick]
     native) can_link $CC -march=native || skip "-march=native"
         run_tests '*' '' $CC -std=c99 -O3 -march=native -ffp-contract=off $r ;;
     clang) need clang; run_tests '*' '' clang -std=c99 -O2 $r ;;
-    # address alone: with undefined, and with -g, gcc compiles four times as long; clang -O0 does that part
+    # address alone: with undefined, and with -g, gcc compiles four times as long; clang does that part
     asan) can_link $CC -fsanitize=address || skip "AddressSanitizer is not installed"
         run_tests '*' '' $CC -std=c99 -O1 -fsanitize=address -fno-sanitize-recover=all -fno-omit-frame-pointer $r ;;
     ubsan) need clang
         can_link clang -fsanitize=undefined || skip "clang's sanitizers are not installed"
-        run_tests '*' '' clang -std=c99 -O0 -g1 -fsanitize=undefined,implicit-conversion -fno-sanitize-recover=all $r ;;
+        run_tests '*' '' clang -std=c99 -O1 -g1 -fsanitize=undefined,implicit-conversion -fno-sanitize-recover=all $r ;;
     msan) need clang
         can_link clang -fsanitize=memory || skip "MemorySanitizer is not installed"
-        run_tests '*' '' clang -std=c99 -O0 -g1 -fsanitize=memory -fno-sanitize-recover=all $r ;;
+        run_tests '*' '' clang -std=c99 -O1 -g1 -fsanitize=memory -fno-sanitize-recover=all $r ;;
     tsan) can_link $CC -fsanitize=thread || skip "ThreadSanitizer is not installed" # what takes tasks
         run_tests '[bcgw]*' '' $CC -std=c99 -O1 -fsanitize=thread $r ;;
     openmp) can_link $CC -fopenmp || skip "OpenMP is not installed"
@@ -672,17 +672,16 @@ audit_golden() { # BUILD REAL
     examined $n $least "tests, $GOLDEN form"
 }
 
-# random sequences of calls under a watcher, for so many seconds
+# random sequences of calls under a watcher, for so many seconds; by clang at O0, since gcc compiles both sanitizers for minutes
 audit_fuzz() { # WATCHER REAL SECONDS
     r=$(real_flag "$2")
     runner=
     # shellcheck disable=SC2086
     case $1 in
-    asan) can_link $CC -fsanitize=address,undefined || skip "AddressSanitizer is not installed"
-        set -- "$2" "$3" $CC -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer ;;
-    msan) need clang
-        can_link clang -fsanitize=memory || skip "MemorySanitizer is not installed"
-        set -- "$2" "$3" clang -O1 -g -fsanitize=memory -fno-sanitize-recover=all ;;
+    asan) can_link clang -fsanitize=address,undefined || skip "clang's sanitizers are not installed"
+        set -- "$2" "$3" clang -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all ;;
+    msan) can_link clang -fsanitize=memory || skip "MemorySanitizer is not installed"
+        set -- "$2" "$3" clang -O0 -g1 -fsanitize=memory -fno-sanitize-recover=all ;;
     valgrind) need valgrind
         runner="valgrind -q --error-exitcode=9 --leak-check=full"
         set -- "$2" "$3" $CC -O1 -g ;;
@@ -700,9 +699,9 @@ audit_fuzz() { # WATCHER REAL SECONDS
 
 # damaged files, snapshots, models and problems under a watcher, for so many seconds in all
 audit_bytes() { # REAL SECONDS
-    can_link $CC -fsanitize=address,undefined || skip "AddressSanitizer is not installed"
+    can_link clang -fsanitize=address,undefined || skip "clang's sanitizers are not installed"
     # shellcheck disable=SC2046
-    $CC -std=c99 -w -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(real_flag "$1") "-I$ROOT" \
+    clang -std=c99 -w -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(real_flag "$1") "-I$ROOT" \
         "$ROOT/tests/fuzz_bytes.c" -o "$T/fuzz" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }
     timeout $(($2 + 240)) "$T/fuzz" all "$2" 1 "$ROOT"/tests/corpus/*/* >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
     examined "$(awk '/ inputs, / { n += $2 } END { print n + 0 }' "$T/said")" 1000 "inputs in $2 s"
@@ -755,7 +754,7 @@ audit_replay() {
 }
 
 # examples say the same, to the last digit, whatever compiled the library and in whatever form; each also in one file with
-# the bodies, as who copies it has it
+# the bodies, as who copies it has it: by clang, which compiles that file in half the time
 audit_same_output() {
     ls examples/*.c >/dev/null 2>&1 || skip "no examples yet"
     impl "$T/bodies.c"
@@ -766,16 +765,16 @@ audit_same_output() {
     done
     ar rcs "$T/parts.o" "$T"/parts/*.o || bad "no archive"
     for opt in O2 O3; do $CC -std=c99 -w -$opt $own -c "$T/bodies.c" -o "$T/$opt.o" || bad "bodies, $opt"; done
-    forms="O2 O3 parts"
+    forms="O2 O3 parts" copy=$CC
     command -v clang >/dev/null && {
-        forms="$forms clang"
+        forms="$forms clang" copy="clang -ffp-contract=off"
         clang -std=c99 -w -O2 $own -ffp-contract=off -c "$T/bodies.c" -o "$T/clang.o" || bad "bodies, clang"
     }
     n=0
     for e in examples/*.c; do
         name=$(basename "$e" .c)
         grep -q 'int main' "$e" || continue
-        $CC -std=c99 -w -O0 $own -I. -Iexamples "$e" -o "$T/$name.copy" $MATH || bad "$e"
+        $copy -std=c99 -w -O0 $own -I. -Iexamples "$e" -o "$T/$name.copy" $MATH || bad "$e"
         grep -v '#define CONDSIM_IMPLEMENTATION' "$e" >"$T/$name.c"
         $CC -std=c99 -w -O2 $own -I. -Iexamples -c "$T/$name.c" -o "$T/$name.user.o" || bad "$e without the bodies"
         for k in $forms; do $CC "$T/$name.user.o" "$T/$k.o" -o "$T/$name.$k" $MATH || bad "$e with the library of $k"; done
@@ -936,27 +935,24 @@ short_list() {
     echo reference
 }
 
-# the longest first, so that none is left alone at the end; twenty minutes on two cores
+# the longest first, so that none is left alone at the end; half an hour on two cores
 long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
     echo alike
     for build in ubsan asan; do echo tests $build double quick; done
+    echo bytes double 660 # a minute a format
     echo fuzz asan double 60
     echo fuzz msan double 30
     echo options gcc c99 double alone
     echo tables
-    echo fuzz asan float 20
-    for build in m32 clang; do echo tests $build float quick; done
-    for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done
-    echo golden clang-O2 float
+    echo tests m32 float quick
+    for build in O0 openmp m32 arm64; do echo golden $build double; done
     echo slow double
-    echo slow float
-    echo warn gcc c99 double O3
+    echo warn gcc c99 double O2
     for build in tsan openmp; do echo tests $build double quick; done
     echo rooms
     echo parts
     echo programs
-    echo options gcc c++11 float alone
     echo standing
     echo figures
     echo replay
@@ -986,10 +982,11 @@ full_list() {
     # one real type a build: that builds agree to the last bit is what the golden states show
     for build in asan msan ubsan tsan valgrind O3 openmp arm64 arm32 s390x; do echo tests $build double; done
     for build in asan clang m32; do echo tests $build float; done
-    echo fuzz msan float 30
+    echo slow float
+    for watcher in asan msan; do echo fuzz $watcher float 30; done
     echo fuzz valgrind double 10
-    for build in O2 g++ clang-O3 clang++ native; do echo golden $build double; done
-    for build in O0 O3 clang++ openmp m32 arm64; do echo golden $build float; done
+    for build in O2 O3 g++ clang-O2 clang-O3 clang++ native parts; do echo golden $build double; done
+    for build in O0 O3 clang-O2 clang++ openmp m32 arm64; do echo golden $build float; done
     echo golden arm32 double
     echo golden valgrind double
     for real in double float; do
@@ -999,6 +996,7 @@ full_list() {
         for opt in O0 O2 O3; do echo "stack $real $opt"; done
     done
     for real in double float; do echo "options gcc c99 $real pairs"; done
+    echo options gcc c++11 float alone
     echo options clang c++11 double alone
     echo wasm float
     echo cppcheck

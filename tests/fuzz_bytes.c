@@ -314,7 +314,8 @@ static void small_free(void *user, void *block, size_t size) {
     free(block);
 }
 
-static void try_snapshot(const unsigned char *bytes, size_t size) {
+static void try_snapshot(unsigned char *bytes, size_t size) {
+    csimi_snapshot_header h;
     csim_world_def def = csim_default_world_def();
     csim_world *w = NULL;
     unsigned char *before = NULL, *after = NULL;
@@ -323,6 +324,11 @@ static void try_snapshot(const unsigned char *bytes, size_t size) {
     csim_shape shape = csim_field_shape(hostile.field);
     csim_body_id id;
     csim_status status;
+    if (size >= sizeof h) memcpy(&h, bytes, sizeof h);
+    if (size >= sizeof h && h.bytes == size && below(8)) { /* forged: with the checksum of what it has become */
+        h.hash = csimi_snapshot_hash(&h, bytes, false);
+        memcpy(bytes, &h, sizeof h);
+    }
     def.solver.max_iterations = 4;
     def.allocator.alloc = small_alloc;
     def.allocator.free = small_free;

@@ -630,7 +630,10 @@ TEST(certificate_of_nothing_and_of_nan) {
     STATUS(csim_problem_certify(&cp.p, v, cp.lambda, scratch, sizeof scratch, &c), CSIM_NOT_FINITE);
     CHECK(c.contact > 1e20 && csim_certificate_worst(&c) > 1e20);
     STATUS(csim_problem_certify(&cp.p, cp.v, cp.lambda, scratch, 8, &c), CSIM_CAPACITY);
+    CHECK(csim_certificate_worst(&c) > 1e20);
+    c.contact = c.dynamics = c.velocity = c.work = 0;
     STATUS(csim_problem_certify(&cp.p, NULL, cp.lambda, scratch, sizeof scratch, &c), CSIM_NULL_ARGUMENT);
+    CHECK(csim_certificate_worst(&c) > 1e20);
     STATUS(csim_problem_certify(NULL, cp.v, cp.lambda, scratch, sizeof scratch, &c), CSIM_NULL_ARGUMENT);
 }
 
@@ -638,8 +641,13 @@ TEST(certificate_of_nothing_and_of_nan) {
 
 static void wrong(csim_status status, const char *words) {
     csim_error error;
+    csim_certificate c;
+    uint64_t scratch[2000];
     CASE("%s", words);
     STATUS(csim_problem_check(&cp.p, &error), status);
+    memset(&c, 0, sizeof c);
+    STATUS(csim_problem_certify(&cp.p, cp.v, cp.lambda, scratch, sizeof scratch, &c), status);
+    CHECK(csim_certificate_worst(&c) > 1e20);
     CHECK(strstr(error.text, words) != NULL);
     if (!strstr(error.text, words)) printf("    said: %s\n", error.text);
     cp_make(6, 12, CP_RIGID, -1, 10);

@@ -176,9 +176,10 @@ NEEDS(SHARED, auto_solves_them_in_any_order_of_the_contacts) {
 
 /* ---- nobody boasts */
 
-/* Iterations that let most finish and none dawdle: an iteration of these two is many products. */
+/* Iterations that let most finish and none dawdle: an iteration of these is many products, or a whole table. */
 static int cap_of(int solver) {
     if (solver == CSIM_SOLVER_STAGGERED) return 60;
+    if (solver == CSIM_SOLVER_LEMKE) return 200;
     return solver == CSIM_SOLVER_CCS ? 300 : 1500;
 }
 

@@ -28,12 +28,22 @@ static bool numbers(FILE *f, double *x, int count) {
     return true;
 }
 
+/* How many things of so many numbers each follow: no more than the rest of the file can hold, two bytes a number. */
+static bool counted(FILE *f, int *count, int each) {
+    long at, end;
+    if (fscanf(f, "%d", count) != 1 || *count < 0) return false;
+    at = ftell(f);
+    if (at < 0 || fseek(f, 0, SEEK_END) != 0) return false;
+    end = ftell(f);
+    return fseek(f, at, SEEK_SET) == 0 && *count <= (end - at) / (2 * each);
+}
+
 /* ---- LOCAL */
 
 static bool read_local(FILE *f, fc3d_problem *p) {
     int k, i, last = 0;
     if (!numbers(f, p->q, 3 * p->nc)) return fail(p, "q is short");
-    if (fscanf(f, "%d", &p->blocks) != 1 || p->blocks < p->nc || p->blocks / p->nc > p->nc || p->blocks > 100000000)
+    if (!counted(f, &p->blocks, 11) || p->blocks < p->nc || p->blocks / p->nc > p->nc)
         return fail(p, "the number of blocks is wrong");
     p->row = (int *)get((size_t)p->nc + 1, sizeof(int));
     p->col = (int *)get((size_t)p->blocks, sizeof(int));
@@ -54,7 +64,7 @@ static bool read_local(FILE *f, fc3d_problem *p) {
 
 static bool read_entries(FILE *f, int rows, int columns, int *count, fc3d_entry **entries) {
     int k;
-    if (fscanf(f, "%d", count) != 1 || *count < 0) return false;
+    if (!counted(f, count, 3)) return false;
     *entries = (fc3d_entry *)get((size_t)*count, sizeof(fc3d_entry));
     if (!*entries) *count = 0;
     if (!*entries) return false;
@@ -211,8 +221,7 @@ bool fc3d_read(const char *path, fc3d_problem *p) {
         return fail(p, "it begins with neither LOCAL nor GLOBAL");
     }
     p->global = word[0] == 'G';
-    ok = (!p->global || (fscanf(f, "%d", &p->n) == 1 && p->n > 0)) && fscanf(f, "%d", &p->nc) == 1 && p->nc > 0 &&
-         p->nc < 10000000 && p->n < 10000000;
+    ok = (!p->global || (counted(f, &p->n, 1) && p->n > 0)) && counted(f, &p->nc, 1) && p->nc > 0;
     if (!ok) {
         fclose(f);
         return fail(p, "its sizes are wrong");

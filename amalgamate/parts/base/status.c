@@ -31,8 +31,7 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 
 #if defined(__GNUC__) && !defined(__ARM_ARCH_7EM__) /* Cortex-M has no vectors */
 #define CSIMI_FOURS
-typedef csimi_bits csimi_bits_four
-    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+typedef csimi_bits csimi_bits_four __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #endif
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {

@@ -402,8 +402,8 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         if (w[k] > 0) to[k] += w[k];
         if (k == 2) continue;
         if (to[k] < 0 || from[k] > (csim_real)(f->cell * (double)(f->n[k] - 1))) return;
-        low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
-        high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
+        low[k] = csimi_cut(from[k] / (csim_real)f->cell, 0, f->n[k] - 2);
+        high[k] = csimi_cut(to[k] / (csim_real)f->cell, 0, f->n[k] - 2);
     }
     if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);

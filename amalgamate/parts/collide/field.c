@@ -81,8 +81,7 @@ static bool csimi_field_sound(const csim_field *f) {
     const float *x = csimi_field_value(f);
     size_t i;
     if (f->n[2] == CSIMI_FIELD_TRIANGLES) return f->blocks == 0 && csimi_triangles_sound(f) && csimi_box_sound(f);
-    if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0
-                     : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
+    if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0 : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
         return false;
     if (f->blocks != f->samples / CSIMI_SAMPLE_BLOCK + (f->samples % CSIMI_SAMPLE_BLOCK > 0)) return false;
     if (!csimi_box_sound(f) || !csimi_all_finite64(&f->error, 1) || !csimi_all_finite64(&f->volume, 1) ||
@@ -148,7 +147,7 @@ static csim_real csimi_grid_distance(const csim_field *f, const csim_real *x, cs
     int at[3], i, j, k;
     for (k = 0; k < 3; k++) {
         csim_real t = (x[k] - (csim_real)f->lower[k]) / (csim_real)f->cell + CSIM_R(0.5);
-        at[k] = csimi_imin(csimi_imax((int)t, 1), f->n[k] - 2);
+        at[k] = csimi_cut(t, 1, f->n[k] - 2);
         t -= (csim_real)at[k]; /* 0..1 across the cell around the node */
         w[k][0] = (1 - t) * (1 - t) / 2;
         w[k][1] = CSIM_R(0.5) + t * (1 - t);
@@ -235,8 +234,7 @@ static void csimi_height_triangle(const csim_field *f, int i, int j, int half, c
 }
 
 static int csimi_height_cell(const csim_field *f, csim_real x, int k) {
-    const csim_real t = x / (csim_real)f->cell, last = (csim_real)(f->n[k] - 2);
-    return (int)csimi_clamp(t, 0, last);
+    return csimi_cut(x / (csim_real)f->cell, 0, f->n[k] - 2);
 }
 
 /* How far p is above the surface at its own x and y (clamped to the field); the slope's normal there. */
@@ -339,8 +337,7 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
 
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
                                  int most) {
-    const int rings =
-        csimi_imin(CSIMI_FIELD_RINGS, (int)(csimi_min(within / (csim_real)f->cell, CSIMI_FIELD_RINGS)) + 1);
+    const int rings = csimi_cut(within / (csim_real)f->cell + 1, 1, CSIMI_FIELD_RINGS);
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     int a, b, half, count = 0, k;
     for (b = csimi_imax(j - rings, 0); b <= csimi_imin(j + rings, f->n[1] - 2); b++)
@@ -455,8 +452,8 @@ static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_v
     for (k = 0; k < 3; k++) {
         const csim_real cell = (csim_real)f->cell, start = (csim_real)f->lower[k], end = (csim_real)(f->n[k] - 1);
         if ((high[k] - start) / cell < 0 || (low[k] - start) / cell > end) return CSIMI_UNDER_NOTHING;
-        first[k] = (int)csimi_clamp((low[k] - start) / cell - 1, 0, end - 1);
-        last[k] = (int)csimi_clamp((high[k] - start) / cell + 2, 1, end);
+        first[k] = csimi_cut((low[k] - start) / cell - 1, 0, f->n[k] - 2);
+        last[k] = csimi_cut((high[k] - start) / cell + 2, 1, f->n[k] - 1);
         nodes *= (csim_real)(last[k] - first[k] + 1);
     }
     if (!(nodes <= CSIMI_FIELD_LOOK)) return CSIMI_UNDER_RELIEF;
@@ -492,8 +489,8 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
         csimi_distance_mesh(f, p, &n);
         return n;
     }
-    i = (int)csimi_clamp(p.x / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[0] - 1));
-    j = (int)csimi_clamp(p.y / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[1] - 1));
+    i = csimi_cut(p.x / (csim_real)f->cell + CSIM_R(0.5), 0, f->n[0] - 1);
+    j = csimi_cut(p.y / (csim_real)f->cell + CSIM_R(0.5), 0, f->n[1] - 1);
     west = csimi_height_node(f, csimi_imax(i - 1, 0), j);
     east = csimi_height_node(f, csimi_imin(i + 1, f->n[0] - 1), j);
     south = csimi_height_node(f, i, csimi_imax(j - 1, 0));

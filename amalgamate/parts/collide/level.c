@@ -59,8 +59,7 @@ static int csimi_join_touches(csim_touch *t, int first, int end, uint32_t name, 
     for (i = first; i < end; i++) {
         for (j = 0; j < first; j++) {
             const csim_vec3 d = csim_sub(t[i].point_a, t[j].point_a), e = csim_sub(t[i].point_b, t[j].point_b);
-            if (csim_dot(d, d) + csim_dot(e, e) < near * near &&
-                csim_dot(t[i].normal, t[j].normal) > 1 - CSIM_R(1e-6))
+            if (csim_dot(d, d) + csim_dot(e, e) < near * near && csim_dot(t[i].normal, t[j].normal) > 1 - CSIM_R(1e-6))
                 break;
         }
         if (j < first) continue;
@@ -117,8 +116,7 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
         csimi_facet f;
         csim_vec3 n;
         int found;
-        if (!csimi_facet_of(&f, &t, place, middle) ||
-            csimi_facet_distance(&f, middle, &n) > g->bound + margin)
+        if (!csimi_facet_of(&f, &t, place, middle) || csimi_facet_distance(&f, middle, &n) > g->bound + margin)
             continue;
         count = csimi_touches_room(touch, count, capacity, &lost);
         found = csimi_touch_facet(g, p, &f, hulls, margin, touch + count, capacity - count);

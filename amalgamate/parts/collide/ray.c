@@ -186,8 +186,8 @@ static csim_real csimi_height_leaves(csim_real x, csim_real inverse, csim_real c
 static bool csimi_height_walk(const csimi_height_ray *r, csim_real first, csim_real last) {
     const csim_field *f = r->f;
     const csim_real cell = (csim_real)f->cell;
-    int i = (int)csimi_clamp((r->x.x + first * r->w.x) / cell, 0, (csim_real)(f->n[0] - 2));
-    int j = (int)csimi_clamp((r->x.y + first * r->w.y) / cell, 0, (csim_real)(f->n[1] - 2)), steps;
+    int i = csimi_cut((r->x.x + first * r->w.x) / cell, 0, f->n[0] - 2);
+    int j = csimi_cut((r->x.y + first * r->w.y) / cell, 0, f->n[1] - 2), steps;
     csim_real t = first;
     for (steps = 0; steps < f->n[0] + f->n[1] + 4; steps++) {
         const csim_real a = csimi_height_leaves(r->x.x, r->inverse[0], cell, i);
@@ -227,8 +227,8 @@ static int csimi_ray_heights(const csim_field *f, csim_vec3 x, csim_vec3 w, csim
     if (!(first <= csimi_min(last, most))) return 0;
     u = (x.x + first * w.x) / (csim_real)f->cell;
     v = (x.y + first * w.y) / (csim_real)f->cell;
-    i = (int)csimi_clamp(u, 0, (csim_real)(f->n[0] - 2));
-    j = (int)csimi_clamp(v, 0, (csim_real)(f->n[1] - 2));
+    i = csimi_cut(u, 0, f->n[0] - 2);
+    j = csimi_cut(v, 0, f->n[1] - 2);
     at = csimi_height_over(&r, i, j, v - (csim_real)j > u - (csim_real)i, first, &n);
     if (at < 0) { /* through a wall, or from within */
         if (s.first > 0) return csimi_stay_told(&s, most, hit);

@@ -122,9 +122,9 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
     csimi_store3(low, lower);
     csimi_store3(high, upper);
     for (k = 0; k < 2; k++) {
-        const csim_real last = (csim_real)f->n[k], cell = (csim_real)f->cell;
-        s->from[k] = (int)csimi_clamp(low[k] / cell, 0, last);
-        s->end[k] = (int)csimi_clamp(high[k] / cell + 1, 0, last);
+        const csim_real cell = (csim_real)f->cell;
+        s->from[k] = csimi_cut(low[k] / cell, 0, f->n[k]);
+        s->end[k] = csimi_cut(high[k] / cell + 1, 0, f->n[k]);
     }
 }
 

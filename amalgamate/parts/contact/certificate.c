@@ -540,41 +540,51 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
     return certificate->work > worst ? certificate->work : worst;
 }
 
-CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
-                                          void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
-    csimi_arena arena;
+static void csimi_cert_start(csim_certificate *certificate, csimi_wide figure) {
+    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
+    certificate->worst_contact = -1;
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = figure;
+}
+
+CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, const csim_real *lambda, void *scratch,
+                                   size_t scratch_bytes, csim_certificate *certificate) {
+    csimi_arena arena = csimi_arena_in(scratch, scratch_bytes);
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
     int i;
-    if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
-    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
-    certificate->worst_contact = -1;
-    if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
-    if (problem->A.n == 0 && problem->contact_count == 0) return CSIM_OK;
-    arena = csimi_arena_in(scratch, scratch_bytes);
-    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)problem->contact_count);
+    csimi_cert_start(certificate, p->A.n || p->contact_count ? (csimi_wide)CSIMI_HUGE : 0);
+    if (p->A.n == 0 && p->contact_count == 0) return CSIM_OK;
+    blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)p->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)p->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
+    if (!csimi_all_finite(v, 3 * p->A.n) || !csimi_all_finite(lambda, 3 * p->contact_count)) return CSIM_NOT_FINITE;
     blocks.at = -1;
     blocks.speed = blocks.worth = 0;
-    blocks.loaded = blocks.g + 3 * (ptrdiff_t)problem->A.n;
-    kept.speed = kept.missed + problem->contact_count;
-    kept.work = kept.speed + problem->contact_count;
-    kept.rounded = kept.work + problem->contact_count;
-    if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
-            (csimi_wide)CSIMI_HUGE;
-        return CSIM_NOT_FINITE;
-    }
-    csimi_cert_impulses(problem, lambda, blocks.g, blocks.loaded);
-    csimi_cert_dynamics(problem, v, blocks.g, certificate);
-    for (i = 0; i < 3 * problem->A.n; ++i) {
-        const csimi_wide d = (csimi_wide)problem->A.val[9 * (ptrdiff_t)problem->A.diag[i / 3] + 4 * (i % 3)];
+    blocks.loaded = blocks.g + 3 * (ptrdiff_t)p->A.n;
+    kept.speed = kept.missed + p->contact_count;
+    kept.work = kept.speed + p->contact_count;
+    kept.rounded = kept.work + p->contact_count;
+    csimi_cert_start(certificate, 0);
+    csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
+    csimi_cert_dynamics(p, v, blocks.g, certificate);
+    for (i = 0; i < 3 * p->A.n; ++i) {
+        const csimi_wide d = (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
         blocks.g[i] = blocks.loaded[i] / d;
-        blocks.loaded[i] = (csimi_wide)problem->b[i] / d;
+        blocks.loaded[i] = (csimi_wide)p->b[i] / d;
     }
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, &blocks, certificate);
+    if (p->contact_count > 0) csimi_cert_contacts(p, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                          void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
+    csim_status status;
+    if (!certificate) return CSIM_NULL_ARGUMENT;
+    csimi_cert_start(certificate, (csimi_wide)CSIMI_HUGE);
+    status = csim_problem_check(problem, NULL);
+    if (status != CSIM_OK) return status;
+    if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
+    return csimi_certify(problem, v, lambda, scratch, scratch_bytes, certificate);
 }
 
 #undef CSIMI_CERT_NOISE

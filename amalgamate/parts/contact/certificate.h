@@ -42,8 +42,9 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
-/* Measures (v, lambda) on the problem. One product of A. scratch: csim_certificate_bytes, 64-aligned.
-   Shares no code with the solvers. Always defined: no contacts gives zeros for the contact figures. */
+/* Measures (v, lambda) on the problem. One product of A. scratch: csim_certificate_bytes, 64-aligned. Shares no code
+   with the solvers. No contacts: zeros for the contact figures. Fails, with huge figures: CSIM_NULL_ARGUMENT,
+   CSIM_CAPACITY of scratch, CSIM_NOT_FINITE, CSIM_BAD_PROBLEM (csim_problem_check). */
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate);
 

@@ -3,8 +3,7 @@
 
 #define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
 
-static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms,
-                               csimi_nodal *nodal) {
+static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms, csimi_nodal *nodal) {
     const size_t n = (size_t)blocks + (size_t)sides;
     nodal->node_a = CSIMI_PUSH(arena, int, contacts);
     nodal->node_b = CSIMI_PUSH(arena, int, contacts);

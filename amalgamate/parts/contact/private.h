@@ -41,6 +41,9 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
 /* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
    diagonal blocks D of A; 0 of a side without terms. */
 CSIMI_FN csimi_wide csimi_side_mobility(const csim_problem *p, const csim_side *side, csim_real mass);
+/* csim_problem_certify of a problem that csim_problem_check takes. */
+CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, const csim_real *lambda, void *scratch,
+                                   size_t scratch_bytes, csim_certificate *certificate);
 
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks

@@ -23,8 +23,8 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
     int m, i;
     for (m = 0; gives && m < c->map.contacts; ++m)
         for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
-    (void)csim_problem_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch,
-                               c->map.scratch_bytes, k);
+    (void)csimi_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch, c->map.scratch_bytes,
+                        k);
     for (m = 0; gives && m < c->map.contacts; ++m)
         CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;

@@ -691,7 +691,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
-    if (csim_problem_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
+    if (csimi_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
     if (params->move && !csimi_all_finite(params->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;

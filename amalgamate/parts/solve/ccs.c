@@ -317,8 +317,7 @@ static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *star
 static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params *params, csim_certificate *f) {
     csim_certificate now;
     double measure = (double)CSIMI_HUGE;
-    if (csimi_all_finite(s->v, 3 * s->problem->A.n) && csimi_all_finite(s->core.lambda, 3 * s->core.contacts) &&
-        csim_problem_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
+    if (csimi_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
         measure = csim_certificate_worst(&now);
     ++s->products;
     if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;

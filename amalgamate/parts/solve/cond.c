@@ -111,8 +111,7 @@ static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int
     for (i = 0; i < n; ++i) {
         ((int *)s->aggregate)[i] = i / 2;
         ((unsigned char *)s->rotation)[i] = (unsigned char)(i % 2);
-        ((csim_real *)s->radius)[i / 2] =
-            i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
+        ((csim_real *)s->radius)[i / 2] = i % 2 ? CSIMI_SQRT(csimi_block_trace(A, i) / csimi_block_trace(A, i - 1)) : 1;
     }
 }
 
@@ -334,8 +333,8 @@ static void csimi_cond_judge(const csimi_cond *c, const csim_solver_params *para
     if (c->centre.shift || outcome->virtual_nodes == 0 || outcome->result == CSIM_RESULT_NOT_FINITE ||
         outcome->result == CSIM_RESULT_UNCHECKED)
         return;
-    (void)csim_problem_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
-                               &outcome->certificate);
+    (void)csimi_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
+                        &outcome->certificate);
     outcome->products++;
     if (outcome->result == CSIM_RESULT_CONVERGED &&
         !(csim_certificate_worst(&outcome->certificate) <= (double)params->tolerance))

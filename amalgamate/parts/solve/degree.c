@@ -217,8 +217,7 @@ static void csimi_degree_turn(const csim_real *Y, int y, int m, csim_real *CSIMI
 }
 
 #if CSIMI_QUADS
-typedef csim_real csimi_two
-    __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
+typedef csim_real csimi_two __attribute__((vector_size(2 * sizeof(csim_real)), aligned(sizeof(csim_real)), may_alias));
 #define CSIMI_TWO(p) (*(csimi_two *)(p))
 
 /* The products of six columns, by pairs: the same sums in the same order. */

@@ -268,7 +268,7 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     ok = !arena->overflow && csimi_lift_bind(&l);
     if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
     ok = ok && !l.broken &&
-         csim_problem_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
+         csimi_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
     *products += l.products;
     csimi_pop(arena, mark);
     return ok;
@@ -282,8 +282,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5;
-         ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
+    for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
         CSIMI_MEMCPY(solution->lambda, r, vector);
@@ -292,8 +291,8 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
             csimi_all_finite(solution->v, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
-        if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
-                                              &outcome->certificate) != CSIM_OK)
+        if (l->broken ||
+            csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;

@@ -158,12 +158,10 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     if (status != CSIM_OK) return status;
     outcome->solver = params->solver;
     if (!implicit) outcome->result = CSIM_RESULT_CONVERGED;
-    if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE || !csimi_all_finite(solution->v, 3 * problem->A.n) ||
-        csim_problem_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) !=
-            CSIM_OK)
+    if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE ||
+        csimi_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
-    else if (outcome->result == CSIM_RESULT_CONVERGED &&
-             !(csim_certificate_worst(&outcome->certificate) <= tolerance))
+    else if (outcome->result == CSIM_RESULT_CONVERGED && !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;

@@ -371,9 +371,8 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
             solution->v[i] =
                 (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
         outcome->products += k.products;
-        ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
-             csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
-                                  &outcome->certificate) == CSIM_OK;
+        ok = csimi_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes, &outcome->certificate) ==
+             CSIM_OK;
     }
     csimi_pop(arena, mark);
     return ok;

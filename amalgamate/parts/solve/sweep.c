@@ -414,7 +414,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
-        if (csim_problem_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
+        if (csimi_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;

@@ -355,8 +355,8 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
-    if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
-        csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
+    if (!csimi_all_finite(s->move, 3 * p->A.n) ||
+        csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     outcome->residual = csim_certificate_worst(f);
     return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;

@@ -61,8 +61,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return;
     c = csimi_next_found(
         d, m->a->body, m->b->body,
-        csimi_mix64(csimi_side_key(s, m->a->body,
-                                   (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
+        csimi_mix64(csimi_side_key(s, m->a->body, (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
     c->shape_b = c->part_b = m->particle ? -1 : m->b->item;

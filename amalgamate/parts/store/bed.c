@@ -501,11 +501,10 @@ CSIMI_FN void csimi_wake_near(csim_world *w, int slot) {
             return;
         }
         box = l->tree.node + l->tree.leaf_node[leaf];
-        csimi_bounds_walk_in(&walk, &l->tree,
-                             csim_v3((csim_real)box->lower[0] - far, (csim_real)box->lower[1] - far,
-                                     (csim_real)box->lower[2] - far),
-                             csim_v3((csim_real)box->upper[0] + far, (csim_real)box->upper[1] + far,
-                                     (csim_real)box->upper[2] + far));
+        csimi_bounds_walk_in(
+            &walk, &l->tree,
+            csim_v3((csim_real)box->lower[0] - far, (csim_real)box->lower[1] - far, (csim_real)box->lower[2] - far),
+            csim_v3((csim_real)box->upper[0] + far, (csim_real)box->upper[1] + far, (csim_real)box->upper[2] + far));
         while ((other = csimi_bounds_next(&walk)) >= 0) csimi_wake_island(w, l->leaf_body[other]);
     }
 }
