@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ea9ec0cdafa8ad92
+   Hash of the parts: ebe917ba1ecc2e4b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6287,6 +6287,7 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
 CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
+CSIMI_FN csim_real csimi_nearest_turn(csim_real angle, csim_real last); /* angle + 2 pi k nearest to last */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
 /* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
 CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);
@@ -14339,7 +14340,7 @@ static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, cs
 /* Samples of the rim, those left out that the deepest point speaks for: what rolls on a plane would be stopped by the
    samples that come down ahead of it, for rows are linear. */
 static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_real tilt, csim_vec3 deepest) {
-    int i, samples = 4 * csimi_imax(1, csimi_imin(8, (int)(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5))));
+    int i, samples = 4 * csimi_cut(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5), 1, 8);
     const csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0));
     const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;
@@ -15074,8 +15075,10 @@ CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t
     }
     for (i = 0; i < count; ++i) {
         uint32_t code = 0;
-        for (k = 0; k < 3 && size > 0; ++k)
-            code |= csimi_spread_bits((uint32_t)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023)) << k;
+        for (k = 0; k < 3 && size > 0; ++k) {
+            const csim_real cell = (x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023;
+            code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
+        }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
     csimi_order_by(count, keys, order);
@@ -15099,7 +15102,7 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
             const int *t = triangle + 3 * (size_t)i;
             csim_real sum = x[3 * t[0] + k] + x[3 * t[1] + k] + x[3 * t[2] + k] - 3 * lower[k];
             csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
-            code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
+            code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
         }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
@@ -15137,7 +15140,7 @@ static void csimi_split_sort(int count, int *order, const int *triangle, const c
     }
     for (i = 0; i < count; ++i) {
         const csim_real size = high[axis] - low[axis], c = csimi_split_place(triangle, x, order[i], axis) - low[axis];
-        key[i] = (uint64_t)(size > 0 ? c / size * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
+        key[i] = (uint64_t)(size > 0 ? csimi_min(c / size, 1) * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
     }
     if (count <= 64)
         csimi_sort_few(count, key);
@@ -16925,7 +16928,7 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
 /* Pieces a length is cut into. */
 static int csimi_pieces(csim_real length, csim_real spacing, int most) {
     csim_real n = spacing > 0 ? length / spacing : 0;
-    return n >= (csim_real)most ? most : (int)n + 1;
+    return csimi_cut(n, 0, most - 1) + 1;
 }
 
 /* Corners, then the inner points of one edge after the other. */
@@ -17356,8 +17359,8 @@ static void csimi_bounds_empty(csimi_bounds_node *n) {
 
 /* Bin of a box along an axis. */
 static int csimi_bounds_bin(const csimi_bounds_node *n, int axis, double low, double scale) {
-    const int bin = (int)((csimi_bounds_middle(n, axis) - low) * scale);
-    return csimi_imin(csimi_imax(bin, 0), CSIMI_BOUNDS_BINS - 1);
+    const double bin = (csimi_bounds_middle(n, axis) - low) * scale;
+    return bin > 0 ? bin < CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
 }
 
 /* The bin before which to cut so that surface times number is least; 0: nowhere. */
@@ -18234,7 +18237,7 @@ static bool csimi_mesh_march(const csimi_mesh_ray *r, csim_real first, csim_real
     for (steps = 0; steps < cells && t < csimi_min(last, most); steps++) {
         for (k = 0; k < 3; k++) { /* where the way goes on, when it is on a border of cells */
             const csim_real y = r->x[k] + t * r->w[k];
-            cell[k] = (int)y;
+            cell[k] = csimi_cut(y, 0, r->f->n[k]);
             if (r->w[k] < 0 && (csim_real)cell[k] >= y - 8 * CSIMI_EPS * y) cell[k]--;
             if (r->w[k] > 0 && (csim_real)(cell[k] + 1) <= y + 8 * CSIMI_EPS * y) cell[k]++;
             cell[k] = csimi_imin(csimi_imax(cell[k], 1), r->f->n[k] - 2);
@@ -19747,8 +19750,7 @@ static csim_vec3 csimi_mesh_corner(const csim_mesh_field_def *d, int triangle, i
 
 /* Pieces the edges of a triangle are cut into: of one edge, of the longest. */
 static int csimi_edge_pieces(const csimi_mesh_build *m, csim_vec3 a, csim_vec3 b) {
-    const csim_real n = csim_length(csim_sub(b, a)) / m->spacing;
-    return n > CSIMI_SPLITS ? CSIMI_SPLITS : csimi_imax(1, (int)(n + CSIM_R(0.999)));
+    return csimi_cut(csim_length(csim_sub(b, a)) / m->spacing + CSIM_R(0.999), 1, CSIMI_SPLITS);
 }
 
 static int csimi_triangle_pieces(const csimi_mesh_build *m, int triangle) {
@@ -22992,7 +22994,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
 static uint32_t csimi_coarse_key(const csim_real *x, const csim_real *lo, csim_real scale) {
     uint32_t key = 0, cell[3];
     int i, bit;
-    for (i = 0; i < 3; ++i) cell[i] = (uint32_t)(int)(csimi_clamp((x[i] - lo[i]) * scale, 0, 1) * CSIM_R(1023.0));
+    for (i = 0; i < 3; ++i) cell[i] = (uint32_t)csimi_cut((x[i] - lo[i]) * scale * CSIM_R(1023.0), 0, 1023);
     for (bit = 9; bit >= 0; --bit)
         for (i = 0; i < 3; ++i) key = key << 1 | (cell[i] >> bit & 1);
     return key;
@@ -26100,7 +26102,8 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = (int)((csim_real)block * (csim_real)s->body_count / (csim_real)A->n), high = low + 1; /* if alike */
+        int low = csimi_cut((csim_real)block * (csim_real)s->body_count / (csim_real)A->n, 0, s->body_count - 1);
+        int high = low + 1; /* if alike */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
@@ -29723,7 +29726,7 @@ static void csimi_staggered_normals(void *context, csim_real *x) {
 /* Nearest point of the regular polygon with a corner (radius, 0): in axes along the middle of the side it looks at. */
 static void csimi_staggered_polygon(const csimi_staggered *s, csim_real radius, csim_real *t) {
     const csim_real half = CSIMI_PI / CSIM_R(s->sides), angle = CSIMI_ATAN2(t[1], t[0]);
-    int side = (int)(angle / (2 * half));
+    int side = csimi_cut(angle / (2 * half), -s->sides, s->sides);
     csim_real x, y, cosine, sine;
     if (angle < 0) --side;
     cosine = CSIMI_COS(half * CSIM_R(2 * side + 1));
@@ -34750,14 +34753,16 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
     return p;
 }
 
+CSIMI_FN csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
+    const csim_real turns = (last - angle) / (2 * CSIMI_PI), half = turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5);
+    return angle + 2 * CSIMI_PI * (csim_real)csimi_cut(turns + half, -INT32_MAX, INT32_MAX);
+}
+
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p) {
-    csim_real angle, turns;
     if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(csim_rotate(p->base, csim_v3(1, 0, 0)), p->d);
     if (j->kind != CSIM_JOINT_HINGE) return csim_length(p->d);
-    angle = 2 * CSIMI_ATAN2(p->turn.x, p->turn.w);
-    turns = (j->position - angle) / (2 * CSIMI_PI);
-    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
+    return csimi_nearest_turn(2 * CSIMI_ATAN2(p->turn.x, p->turn.w), j->position);
 }
 
 CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {
@@ -34894,11 +34899,6 @@ CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax) {
 }
 
 /* ---- coordinates */
-
-static csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
-    const csim_real turns = (last - angle) / (2 * CSIMI_PI);
-    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
-}
 
 /* Swing and its directions: p = (y, z) of x' in the axes of b, r = |p| = sin|s|, s_y = -f p_z, s_z = f p_y with
    f = |s| / sin|s|, df / d|s| = (sin|s| - |s| cos|s|) / sin^2|s|; both by their series where they cancel. */
@@ -51546,8 +51546,8 @@ static void csimi_drawn_cells(const csimi_pen *p, csim_pose at, const csim_field
     for (k = 0; k < axes; k++) {
         const csim_real from = (c[k] - p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
         const csim_real to = (c[k] + p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
-        first[k] = (int)csimi_clamp(from, 0, (csim_real)(f->n[k] - 1));
-        last[k] = (int)csimi_clamp(to + 1, 0, (csim_real)(f->n[k] - 1));
+        first[k] = csimi_cut(from, 0, f->n[k] - 1);
+        last[k] = csimi_cut(to + 1, 0, f->n[k] - 1);
     }
 }
 

@@ -297,8 +297,8 @@ static void csimi_bounds_empty(csimi_bounds_node *n) {
 
 /* Bin of a box along an axis. */
 static int csimi_bounds_bin(const csimi_bounds_node *n, int axis, double low, double scale) {
-    const int bin = (int)((csimi_bounds_middle(n, axis) - low) * scale);
-    return csimi_imin(csimi_imax(bin, 0), CSIMI_BOUNDS_BINS - 1);
+    const double bin = (csimi_bounds_middle(n, axis) - low) * scale;
+    return bin > 0 ? bin < CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
 }
 
 /* The bin before which to cut so that surface times number is least; 0: nowhere. */

@@ -352,7 +352,7 @@ static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, cs
 /* Samples of the rim, those left out that the deepest point speaks for: what rolls on a plane would be stopped by the
    samples that come down ahead of it, for rows are linear. */
 static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_real tilt, csim_vec3 deepest) {
-    int i, samples = 4 * csimi_imax(1, csimi_imin(8, (int)(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5))));
+    int i, samples = 4 * csimi_cut(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5), 1, 8);
     const csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0));
     const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;

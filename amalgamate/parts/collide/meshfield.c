@@ -52,8 +52,7 @@ static csim_vec3 csimi_mesh_corner(const csim_mesh_field_def *d, int triangle, i
 
 /* Pieces the edges of a triangle are cut into: of one edge, of the longest. */
 static int csimi_edge_pieces(const csimi_mesh_build *m, csim_vec3 a, csim_vec3 b) {
-    const csim_real n = csim_length(csim_sub(b, a)) / m->spacing;
-    return n > CSIMI_SPLITS ? CSIMI_SPLITS : csimi_imax(1, (int)(n + CSIM_R(0.999)));
+    return csimi_cut(csim_length(csim_sub(b, a)) / m->spacing + CSIM_R(0.999), 1, CSIMI_SPLITS);
 }
 
 static int csimi_triangle_pieces(const csimi_mesh_build *m, int triangle) {

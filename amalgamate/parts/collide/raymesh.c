@@ -155,7 +155,7 @@ static bool csimi_mesh_march(const csimi_mesh_ray *r, csim_real first, csim_real
     for (steps = 0; steps < cells && t < csimi_min(last, most); steps++) {
         for (k = 0; k < 3; k++) { /* where the way goes on, when it is on a border of cells */
             const csim_real y = r->x[k] + t * r->w[k];
-            cell[k] = (int)y;
+            cell[k] = csimi_cut(y, 0, r->f->n[k]);
             if (r->w[k] < 0 && (csim_real)cell[k] >= y - 8 * CSIMI_EPS * y) cell[k]--;
             if (r->w[k] > 0 && (csim_real)(cell[k] + 1) <= y + 8 * CSIMI_EPS * y) cell[k]++;
             cell[k] = csimi_imin(csimi_imax(cell[k], 1), r->f->n[k] - 2);

@@ -22,7 +22,7 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
 /* Pieces a length is cut into. */
 static int csimi_pieces(csim_real length, csim_real spacing, int most) {
     csim_real n = spacing > 0 ? length / spacing : 0;
-    return n >= (csim_real)most ? most : (int)n + 1;
+    return csimi_cut(n, 0, most - 1) + 1;
 }
 
 /* Corners, then the inner points of one edge after the other. */

@@ -103,8 +103,10 @@ CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t
     }
     for (i = 0; i < count; ++i) {
         uint32_t code = 0;
-        for (k = 0; k < 3 && size > 0; ++k)
-            code |= csimi_spread_bits((uint32_t)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023)) << k;
+        for (k = 0; k < 3 && size > 0; ++k) {
+            const csim_real cell = (x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023;
+            code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
+        }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
     csimi_order_by(count, keys, order);
@@ -128,7 +130,7 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
             const int *t = triangle + 3 * (size_t)i;
             csim_real sum = x[3 * t[0] + k] + x[3 * t[1] + k] + x[3 * t[2] + k] - 3 * lower[k];
             csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
-            code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
+            code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
         }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
@@ -166,7 +168,7 @@ static void csimi_split_sort(int count, int *order, const int *triangle, const c
     }
     for (i = 0; i < count; ++i) {
         const csim_real size = high[axis] - low[axis], c = csimi_split_place(triangle, x, order[i], axis) - low[axis];
-        key[i] = (uint64_t)(size > 0 ? c / size * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
+        key[i] = (uint64_t)(size > 0 ? csimi_min(c / size, 1) * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
     }
     if (count <= 64)
         csimi_sort_few(count, key);

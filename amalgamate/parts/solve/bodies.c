@@ -253,7 +253,8 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     const csim_structure *s = p->structure;
     int i;
     if (s && s->body_count > 0 && s->body_first) {
-        int low = (int)((csim_real)block * (csim_real)s->body_count / (csim_real)A->n), high = low + 1; /* if alike */
+        int low = csimi_cut((csim_real)block * (csim_real)s->body_count / (csim_real)A->n, 0, s->body_count - 1);
+        int high = low + 1; /* if alike */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;

@@ -46,7 +46,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
 static uint32_t csimi_coarse_key(const csim_real *x, const csim_real *lo, csim_real scale) {
     uint32_t key = 0, cell[3];
     int i, bit;
-    for (i = 0; i < 3; ++i) cell[i] = (uint32_t)(int)(csimi_clamp((x[i] - lo[i]) * scale, 0, 1) * CSIM_R(1023.0));
+    for (i = 0; i < 3; ++i) cell[i] = (uint32_t)csimi_cut((x[i] - lo[i]) * scale * CSIM_R(1023.0), 0, 1023);
     for (bit = 9; bit >= 0; --bit)
         for (i = 0; i < 3; ++i) key = key << 1 | (cell[i] >> bit & 1);
     return key;

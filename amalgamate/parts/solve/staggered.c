@@ -52,7 +52,7 @@ static void csimi_staggered_normals(void *context, csim_real *x) {
 /* Nearest point of the regular polygon with a corner (radius, 0): in axes along the middle of the side it looks at. */
 static void csimi_staggered_polygon(const csimi_staggered *s, csim_real radius, csim_real *t) {
     const csim_real half = CSIMI_PI / CSIM_R(s->sides), angle = CSIMI_ATAN2(t[1], t[0]);
-    int side = (int)(angle / (2 * half));
+    int side = csimi_cut(angle / (2 * half), -s->sides, s->sides);
     csim_real x, y, cosine, sine;
     if (angle < 0) --side;
     cosine = CSIMI_COS(half * CSIM_R(2 * side + 1));

@@ -54,11 +54,6 @@ CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax) {
 
 /* ---- coordinates */
 
-static csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
-    const csim_real turns = (last - angle) / (2 * CSIMI_PI);
-    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
-}
-
 /* Swing and its directions: p = (y, z) of x' in the axes of b, r = |p| = sin|s|, s_y = -f p_z, s_z = f p_y with
    f = |s| / sin|s|, df / d|s| = (sin|s| - |s| cos|s|) / sin^2|s|; both by their series where they cancel. */
 static void csimi_swing_at(csimi_axes_pose *out, csim_vec3 x, const csim_vec3 *axes) {

@@ -40,14 +40,16 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
     return p;
 }
 
+CSIMI_FN csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
+    const csim_real turns = (last - angle) / (2 * CSIMI_PI), half = turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5);
+    return angle + 2 * CSIMI_PI * (csim_real)csimi_cut(turns + half, -INT32_MAX, INT32_MAX);
+}
+
 /* The coordinate; angles are taken on the turn nearest to the last one. */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p) {
-    csim_real angle, turns;
     if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(csim_rotate(p->base, csim_v3(1, 0, 0)), p->d);
     if (j->kind != CSIM_JOINT_HINGE) return csim_length(p->d);
-    angle = 2 * CSIMI_ATAN2(p->turn.x, p->turn.w);
-    turns = (j->position - angle) / (2 * CSIMI_PI);
-    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
+    return csimi_nearest_turn(2 * CSIMI_ATAN2(p->turn.x, p->turn.w), j->position);
 }
 
 CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k) {

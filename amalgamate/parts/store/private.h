@@ -691,6 +691,7 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
 CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
 CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
 /* The coordinate; angles are taken on the turn nearest to the last one. */
+CSIMI_FN csim_real csimi_nearest_turn(csim_real angle, csim_real last); /* angle + 2 pi k nearest to last */
 CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
 /* The joint behind end k of a gear; null: the joint of the tree that its link hangs on. */
 CSIMI_FN const csimi_joint *csimi_geared(const csim_world *w, const csimi_joint *j, int k);

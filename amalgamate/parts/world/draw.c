@@ -149,8 +149,8 @@ static void csimi_drawn_cells(const csimi_pen *p, csim_pose at, const csim_field
     for (k = 0; k < axes; k++) {
         const csim_real from = (c[k] - p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
         const csim_real to = (c[k] + p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
-        first[k] = (int)csimi_clamp(from, 0, (csim_real)(f->n[k] - 1));
-        last[k] = (int)csimi_clamp(to + 1, 0, (csim_real)(f->n[k] - 1));
+        first[k] = csimi_cut(from, 0, f->n[k] - 1);
+        last[k] = csimi_cut(to + 1, 0, f->n[k] - 1);
     }
 }
 
