@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ebe917ba1ecc2e4b
+   Hash of the parts: 2931c9119af81d82
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -15076,7 +15076,7 @@ CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t
     for (i = 0; i < count; ++i) {
         uint32_t code = 0;
         for (k = 0; k < 3 && size > 0; ++k) {
-            const csim_real cell = (x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023;
+            const csim_real cell = (csim_real)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023);
             code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
         }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;

@@ -104,7 +104,7 @@ CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t
     for (i = 0; i < count; ++i) {
         uint32_t code = 0;
         for (k = 0; k < 3 && size > 0; ++k) {
-            const csim_real cell = (x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023;
+            const csim_real cell = (csim_real)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023);
             code |= csimi_spread_bits((uint32_t)csimi_cut(cell, 0, 1023)) << k;
         }
         keys[i] = (uint64_t)code << 32 | (uint32_t)i;
