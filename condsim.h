@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2931c9119af81d82
+   Hash of the parts: 87d971db4871eaf2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -974,7 +974,7 @@ typedef struct csim_solution {
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */
 } csim_solution;
 
-/* Checks sizes, indices, orthonormal frames, finite numbers, positive diagonal. O(size). error may be null.
+/* Checks sizes, indices, mirrored blocks, orthonormal frames, finite numbers, positive diagonal. error may be null.
    Fails: CSIM_BAD_PROBLEM, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error);
 
@@ -20542,6 +20542,17 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     return CSIM_OK;
 }
 
+/* Rows that are sound by themselves: where block (i, j) is, block (j, i) is. */
+static csim_status csimi_check_mirror(csimi_spot *place, const csim_block_matrix *A) {
+    int i, k;
+    for (i = 0; i < A->n; ++i)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
+            if (csimi_pattern_find(A, A->col[k], i) < 0)
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
+                                          "a column whose row has the mirrored block");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     ptrdiff_t blocks = 0;
@@ -20555,7 +20566,7 @@ static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
                                   "the number of blocks of all rows");
-    return status;
+    return status == CSIM_OK ? csimi_check_mirror(place, &p->A) : status;
 }
 
 static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
@@ -49564,9 +49575,8 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     b->corner_contact = def->corner_contact;
     b->edge_contact = def->edge_contact;
     if (def->self_collision)
-        b->self_distance = def->self_distance > 0
-                               ? def->self_distance
-                               : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
+        b->self_distance = def->self_distance > 0 ? def->self_distance
+                                                  : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
     s->count.nodes += def->vertex_count;
     s->count.surface += def->vertex_count;
     s->count.triangles += def->triangle_count;
@@ -52336,10 +52346,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
-                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
-                                           (int64_t)7 * c.frames + (int64_t)2 * c.bends +
-                                           (int64_t)c.tree_span * c.coords);
+        c.matrix_blocks = csimi_most_items(
+            c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) + (int64_t)10 * c.membranes + (int64_t)16 * c.links +
+            (int64_t)4 * c.axes + (int64_t)7 * c.frames + (int64_t)2 * c.bends + (int64_t)c.tree_span * c.coords);
     if (!c.contacts)
         c.contacts = csimi_most_items((int64_t)16 * c.shapes + (int64_t)2 * csimi_imax(c.surface, c.nodes) +
                                       (int64_t)2 * c.frames);
@@ -52685,8 +52694,7 @@ CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int
-                                     *rates) {
+CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates) {
     return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int
@@ -52774,8 +52782,7 @@ CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id 
                                                 csim_vec3 impulse) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
 }
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
-                                                        share) {
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces) {
@@ -52806,10 +52813,8 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 }
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
-                                       csim_vec3 *angular) {
-}
-CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
-}
+                                       csim_vec3 *angular) {}
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {}
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {}
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
     return false;
@@ -52852,10 +52857,8 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
     return 0;
 }
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
-                                    csimi_state *next) {
-}
-CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {
-}
+                                    csimi_state *next) {}
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {}
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree) { return 0; }
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate) {
     csimi_tree_totals none;
@@ -52912,9 +52915,7 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
                                    bool late) {
     return false;
 }
-CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool
-                                  first) {
-}
+CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
@@ -53083,9 +53084,8 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) { return false; }
 CSIMI_FN void csimi_sampler_pass(csimi_sampler *s) {}
-CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls, csim_real
-                                  spacing) {
-}
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing) {}
 #endif
 
 #if defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE)

@@ -708,6 +708,10 @@ TEST(problem_check_names_what_is_wrong) {
     wrong(CSIM_BAD_PROBLEM, "A.col[2]");
     cp.diag[4] = 2;
     wrong(CSIM_BAD_PROBLEM, "A.diag[4]");
+    cp_make(6, 12, CP_GENERAL, -1, 10);
+    STATUS(csim_problem_check(&cp.p, NULL), CSIM_OK);
+    cp.col[cp.row[3] - 1] = 5; /* block (2, 5), and there is no (5, 2) */
+    wrong(CSIM_BAD_PROBLEM, "A.col[7]");
     cp.val[9 * 2 + 4] = 0;
     wrong(CSIM_BAD_PROBLEM, "diagonal of row [2]");
     cp.val[9 * 2 + 4] = CSIM_R(INFINITY);

@@ -81,6 +81,17 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     return CSIM_OK;
 }
 
+/* Rows that are sound by themselves: where block (i, j) is, block (j, i) is. */
+static csim_status csimi_check_mirror(csimi_spot *place, const csim_block_matrix *A) {
+    int i, k;
+    for (i = 0; i < A->n; ++i)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
+            if (csimi_pattern_find(A, A->col[k], i) < 0)
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
+                                          "a column whose row has the mirrored block");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     ptrdiff_t blocks = 0;
@@ -94,7 +105,7 @@ static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
                                   "the number of blocks of all rows");
-    return status;
+    return status == CSIM_OK ? csimi_check_mirror(place, &p->A) : status;
 }
 
 static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {

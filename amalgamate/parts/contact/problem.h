@@ -95,7 +95,7 @@ typedef struct csim_solution {
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */
 } csim_solution;
 
-/* Checks sizes, indices, orthonormal frames, finite numbers, positive diagonal. O(size). error may be null.
+/* Checks sizes, indices, mirrored blocks, orthonormal frames, finite numbers, positive diagonal. error may be null.
    Fails: CSIM_BAD_PROBLEM, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error);
 

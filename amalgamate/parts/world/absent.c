@@ -119,8 +119,7 @@ CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int
-                                     *rates) {
+CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates) {
     return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int
@@ -208,8 +207,7 @@ CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id 
                                                 csim_vec3 impulse) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
 }
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
-                                                        share) {
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces) {
@@ -240,10 +238,8 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 }
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
-                                       csim_vec3 *angular) {
-}
-CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
-}
+                                       csim_vec3 *angular) {}
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {}
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {}
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
     return false;
@@ -286,10 +282,8 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
     return 0;
 }
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
-                                    csimi_state *next) {
-}
-CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {
-}
+                                    csimi_state *next) {}
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {}
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree) { return 0; }
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate) {
     csimi_tree_totals none;
@@ -346,9 +340,7 @@ CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, c
                                    bool late) {
     return false;
 }
-CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool
-                                  first) {
-}
+CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
@@ -517,9 +509,8 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) { return false; }
 CSIMI_FN void csimi_sampler_pass(csimi_sampler *s) {}
-CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls, csim_real
-                                  spacing) {
-}
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing) {}
 #endif
 
 #if defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE)

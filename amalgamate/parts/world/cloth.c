@@ -233,9 +233,8 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     b->corner_contact = def->corner_contact;
     b->edge_contact = def->edge_contact;
     if (def->self_collision)
-        b->self_distance = def->self_distance > 0
-                               ? def->self_distance
-                               : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
+        b->self_distance = def->self_distance > 0 ? def->self_distance
+                                                  : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
     s->count.nodes += def->vertex_count;
     s->count.surface += def->vertex_count;
     s->count.triangles += def->triangle_count;

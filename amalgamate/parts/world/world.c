@@ -141,10 +141,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
-                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
-                                           (int64_t)7 * c.frames + (int64_t)2 * c.bends +
-                                           (int64_t)c.tree_span * c.coords);
+        c.matrix_blocks = csimi_most_items(
+            c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) + (int64_t)10 * c.membranes + (int64_t)16 * c.links +
+            (int64_t)4 * c.axes + (int64_t)7 * c.frames + (int64_t)2 * c.bends + (int64_t)c.tree_span * c.coords);
     if (!c.contacts)
         c.contacts = csimi_most_items((int64_t)16 * c.shapes + (int64_t)2 * csimi_imax(c.surface, c.nodes) +
                                       (int64_t)2 * c.frames);
