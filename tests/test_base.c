@@ -12,6 +12,24 @@ TEST(status_text_of_every_status) {
     CHECK(strstr(csim_status_text((csim_status)77), "not a status") != NULL);
 }
 
+/* Against the floor of numbers small enough, and what no int holds: those end at a bound. */
+TEST(no_number_out_of_range_becomes_an_index) {
+    const csim_real zero = 0, one = 1, infinite = one / zero, most = CSIM_R(1e30);
+    int i;
+    for (i = 0; i < 1000; ++i) {
+        const double x = check_random(0, 40);
+        int k = (int)floor((double)CSIM_R(x));
+        CASE("%.17g", x);
+        EQUAL(csimi_cut(CSIM_R(x), 3, 30), k < 3 ? 3 : k > 30 ? 30 : k);
+        EQUAL(csimi_cut(CSIM_R(-x), -30, -3), -k < -30 ? -30 : -k > -3 ? -3 : -k);
+    }
+    EQUAL(csimi_cut(zero / zero, 3, 30), 3);
+    EQUAL(csimi_cut(infinite, 3, 30), 30);
+    EQUAL(csimi_cut(-infinite, 3, 30), 3);
+    EQUAL(csimi_cut(most, -INT32_MAX, INT32_MAX), INT32_MAX);
+    EQUAL(csimi_cut(-most, -INT32_MAX, INT32_MAX), -INT32_MAX);
+}
+
 TEST(finite_reads_bits) {
     const csim_real zero = 0, one = 1, infinite = one / zero;
     csim_real x[37];

@@ -48,6 +48,9 @@ TEST(files_of_our_own) {
     fc3d_free(&p);
     CHECK(!fc3d_read("tests/fc3d/none.txt", &p) && p.error[0]);
     fc3d_free(&p);
+    CHECK(!fc3d_read("tests/corpus/fc3d/more-contacts-than-numbers.txt", &p));
+    CHECK(strcmp(p.error, "its sizes are wrong") == 0); /* before room for them is asked for */
+    fc3d_free(&p);
 }
 
 /* The tool's measures against the stand-alone checker of that folder, on impulses that are off by a tenth. */

@@ -104,7 +104,7 @@ typedef double csimi_wide;
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
-/* x cut to a..b, and then off after the point; what is no number is a. */
+/* The whole part of x, at least a and at most b; a when x is no number. */
 CSIM_INLINE int csimi_cut(csim_real x, int a, int b) { return x > (csim_real)a ? x < (csim_real)b ? (int)x : b : a; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
