@@ -5,6 +5,7 @@
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth where the last frame was certified */
+#define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
 
 /* Pose of what carries a shape, about its centre of mass where it has one. */
@@ -130,21 +131,47 @@ static csim_real csimi_keep_area(const csim_touch *t, int a, int b, int c, csim_
     return csim_dot(n, csim_cross(csim_sub(t[b].point_a, t[a].point_a), csim_sub(t[c].point_a, t[a].point_a)));
 }
 
+/* Twice the area that four points span, whichever of them face each other. */
+static csim_real csimi_keep_span(const csim_touch *t, const int *p, csim_vec3 n) {
+    csim_real most = 0;
+    int k;
+    for (k = 1; k < 4; k++) {
+        const csim_vec3 x = csim_sub(t[p[k]].point_a, t[p[0]].point_a);
+        const csim_vec3 y = csim_sub(t[p[1 + k % 3]].point_a, t[p[1 + (k + 1) % 3]].point_a);
+        most = csimi_max(most, csimi_abs(csim_dot(n, csim_cross(x, y))));
+    }
+    return most;
+}
+
+/* The four that carried this face before, where it still has them: another choice of as good ones would carry it by
+   other impulses, and stacks that change from one to the other sway for ever. */
+static bool csimi_keep_same(const csimi_detector *d, const csim_touch *t, int count, uint64_t pair, int *same) {
+    const int first = csimi_find_kept(d->world, &d->kept, pair);
+    int i, k, at = 0;
+    for (i = 0; i < count && at < 4; i++) {
+        const uint64_t id = csimi_mix64(pair, t[i].feature);
+        for (k = first; k >= 0 && d->world->store.contact[k].id != id;) k = d->kept_next[k];
+        if (k >= 0) same[at++] = i;
+    }
+    return at == 4;
+}
+
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
-   from it, and the two that span most to either side of them. Keeps their order. */
-CSIMI_FN int csimi_keep_four(csim_touch *t, int count) {
+   from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
+   about as much. Keeps their order. */
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
         if (t[i].gap < t[pick[0]].gap) pick[0] = i;
     }
     for (i = 0; i < count; i++) {
-        const csim_vec3 d = csim_sub(t[i].point_a, t[pick[0]].point_a);
-        if (csim_dot(d, d) > far) {
-            far = csim_dot(d, d);
+        const csim_vec3 way = csim_sub(t[i].point_a, t[pick[0]].point_a);
+        if (csim_dot(way, way) > far) {
+            far = csim_dot(way, way);
             pick[1] = i;
         }
     }
@@ -155,6 +182,12 @@ CSIMI_FN int csimi_keep_four(csim_touch *t, int count) {
                 most[k] = k ? -area : area;
                 pick[2 + k] = i;
             }
+    }
+    if (csimi_keep_same(d, t, count, pair, same) &&
+        csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
+        csim_real deep = t[same[0]].gap;
+        for (k = 1; k < 4; k++) deep = csimi_min(deep, t[same[k]].gap);
+        if (deep - t[pick[0]].gap <= CSIMI_KEEP_CALM * distance) CSIMI_MEMCPY(pick, same, sizeof pick);
     }
     for (i = 0; i < count; i++)
         if (i == pick[0] || i == pick[1] || i == pick[2] || i == pick[3]) t[at++] = t[i];
@@ -190,4 +223,5 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
+#undef CSIMI_KEEP_SPAN
 #undef CSIMI_SAG_TIME

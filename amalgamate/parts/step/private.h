@@ -351,7 +351,7 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 /* The contacts of the last step once more, where neither shape has moved far since they were found. */
 CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair);
 /* Of more than four contacts of two faces, four; how many are left. */
-CSIMI_FN int csimi_keep_four(csim_touch *t, int count);
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance);
 /* A contact that was just found begins to be kept. */
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
 /* phi of contact i beside the motion of what is given; sets its gap, push and sag. */

@@ -61,7 +61,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #ifndef CONDSIM_NO_PATHS
     if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
 #endif
-    if (keeps) n = csimi_keep_four(out, n);
+    if (keeps) n = csimi_keep_four(d, out, n, key, far);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
