@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 38dcccf3b709e2ec
+   Hash of the parts: cba32e7fb768d90a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6494,6 +6494,7 @@ typedef struct csimi_found_kept {
     csimi_kept kept;
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out */
+    int heir;         /* 1 + the contact of the last step whose impulse it takes over, though features differ; or 0 */
 } csimi_found_kept;
 
 /* Two shapes of this step or the one before, or the bodies they are of. touching.c */
@@ -6780,6 +6781,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
 /* Of more than four contacts of two faces, four; how many are left. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance);
 /* A contact that was just found begins to be kept. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair);
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
 /* phi of contact i beside the motion of what is given; sets its gap, push and sag. */
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
@@ -39963,17 +39965,10 @@ static csim_real csimi_keep_span(const csim_touch *t, const int *p, csim_vec3 n)
     return most;
 }
 
-/* The four that carried this face before, where it still has them: another choice of as good ones would carry it by
-   other impulses, and stacks that change from one to the other sway for ever. */
-static bool csimi_keep_same(const csimi_detector *d, const csim_touch *t, int count, uint64_t pair, int *same) {
-    const int first = csimi_find_kept(d->world, &d->kept, pair);
-    int i, k, at = 0;
-    for (i = 0; i < count && at < 4; i++) {
-        const uint64_t id = csimi_mix64(pair, t[i].feature);
-        for (k = first; k >= 0 && d->world->store.contact[k].id != id;) k = d->kept_next[k];
-        if (k >= 0) same[at++] = i;
-    }
-    return at == 4;
+/* The contact of a pair, from its first on, that had this name in the last step, or -1. */
+static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
+    while (first >= 0 && d->world->store.contact[first].id != id) first = d->kept_next[first];
+    return first;
 }
 
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
@@ -39982,7 +39977,7 @@ static bool csimi_keep_same(const csimi_detector *d, const csim_touch *t, int co
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], first, i, k, at = 0;
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
@@ -40003,8 +39998,10 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                 pick[2 + k] = i;
             }
     }
-    if (csimi_keep_same(d, t, count, pair, same) &&
-        csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
+    first = csimi_find_kept(d->world, &d->kept, pair);
+    for (i = k = 0; i < count && k < 4; i++)
+        if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
+    if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
         csim_real deep = t[same[0]].gap;
         for (k = 1; k < 4; k++) deep = csimi_min(deep, t[same[k]].gap);
         if (deep - t[pick[0]].gap <= CSIMI_KEEP_CALM * distance) CSIMI_MEMCPY(pick, same, sizeof pick);
@@ -40012,6 +40009,27 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
     for (i = 0; i < count; i++)
         if (i == pick[0] || i == pick[1] || i == pick[2] || i == pick[3]) t[at++] = t[i];
     return at;
+}
+
+/* What another feature has come for takes over the impulse of the point nearest to it that is not there any more. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair) {
+    const csimi_found_contact *c = d->frame->found + from;
+    csimi_found_kept *own = d->frame->kept + from;
+    const int first = csimi_find_kept(d->world, &d->kept, pair), count = d->frame->found_count - from;
+    int i, k, heir;
+    for (k = first; k >= 0; k = d->kept_next[k]) {
+        const csim_contact_info *last = d->world->store.contact + k;
+        csim_real near = CSIMI_HUGE;
+        for (i = 0; i < count && c[i].id != last->id;) i++;
+        if (i < count) continue;
+        for (i = 0, heir = -1; i < count; i++) {
+            const csim_vec3 way = csim_sub(c[i].meet, last->point);
+            if (own[i].heir || csim_dot(way, way) >= near || csimi_keep_named(d, first, c[i].id) >= 0) continue;
+            near = csim_dot(way, way);
+            heir = i;
+        }
+        if (heir >= 0) own[heir].heir = k + 1;
+    }
 }
 
 /* Overlap that is nobody's hurry: what bounded frames left, fading while frames are certified. */
@@ -40098,6 +40116,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     const bool keeps = csimi_keeps(w);
     const csim_real reach = a->margin + b->margin + thickness;
     csim_real far = 0;
+    const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
@@ -40123,6 +40142,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->b = csimi_shape_place(s, b->item, c->meet);
         if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
+    if (keeps) csimi_keep_heirs(d, from, key);
 }
 
 /* ==== begin step/touch.c ======================================================================================== */
@@ -43382,6 +43402,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
+    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1;
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);

@@ -143,17 +143,10 @@ static csim_real csimi_keep_span(const csim_touch *t, const int *p, csim_vec3 n)
     return most;
 }
 
-/* The four that carried this face before, where it still has them: another choice of as good ones would carry it by
-   other impulses, and stacks that change from one to the other sway for ever. */
-static bool csimi_keep_same(const csimi_detector *d, const csim_touch *t, int count, uint64_t pair, int *same) {
-    const int first = csimi_find_kept(d->world, &d->kept, pair);
-    int i, k, at = 0;
-    for (i = 0; i < count && at < 4; i++) {
-        const uint64_t id = csimi_mix64(pair, t[i].feature);
-        for (k = first; k >= 0 && d->world->store.contact[k].id != id;) k = d->kept_next[k];
-        if (k >= 0) same[at++] = i;
-    }
-    return at == 4;
+/* The contact of a pair, from its first on, that had this name in the last step, or -1. */
+static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
+    while (first >= 0 && d->world->store.contact[first].id != id) first = d->kept_next[first];
+    return first;
 }
 
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
@@ -162,7 +155,7 @@ static bool csimi_keep_same(const csimi_detector *d, const csim_touch *t, int co
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], first, i, k, at = 0;
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
@@ -183,8 +176,10 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                 pick[2 + k] = i;
             }
     }
-    if (csimi_keep_same(d, t, count, pair, same) &&
-        csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
+    first = csimi_find_kept(d->world, &d->kept, pair);
+    for (i = k = 0; i < count && k < 4; i++)
+        if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
+    if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
         csim_real deep = t[same[0]].gap;
         for (k = 1; k < 4; k++) deep = csimi_min(deep, t[same[k]].gap);
         if (deep - t[pick[0]].gap <= CSIMI_KEEP_CALM * distance) CSIMI_MEMCPY(pick, same, sizeof pick);
@@ -192,6 +187,27 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
     for (i = 0; i < count; i++)
         if (i == pick[0] || i == pick[1] || i == pick[2] || i == pick[3]) t[at++] = t[i];
     return at;
+}
+
+/* What another feature has come for takes over the impulse of the point nearest to it that is not there any more. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair) {
+    const csimi_found_contact *c = d->frame->found + from;
+    csimi_found_kept *own = d->frame->kept + from;
+    const int first = csimi_find_kept(d->world, &d->kept, pair), count = d->frame->found_count - from;
+    int i, k, heir;
+    for (k = first; k >= 0; k = d->kept_next[k]) {
+        const csim_contact_info *last = d->world->store.contact + k;
+        csim_real near = CSIMI_HUGE;
+        for (i = 0; i < count && c[i].id != last->id;) i++;
+        if (i < count) continue;
+        for (i = 0, heir = -1; i < count; i++) {
+            const csim_vec3 way = csim_sub(c[i].meet, last->point);
+            if (own[i].heir || csim_dot(way, way) >= near || csimi_keep_named(d, first, c[i].id) >= 0) continue;
+            near = csim_dot(way, way);
+            heir = i;
+        }
+        if (heir >= 0) own[heir].heir = k + 1;
+    }
 }
 
 /* Overlap that is nobody's hurry: what bounded frames left, fading while frames are certified. */

@@ -67,6 +67,7 @@ typedef struct csimi_found_kept {
     csimi_kept kept;
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out */
+    int heir;         /* 1 + the contact of the last step whose impulse it takes over, though features differ; or 0 */
 } csimi_found_kept;
 
 /* Two shapes of this step or the one before, or the bodies they are of. touching.c */
@@ -353,6 +354,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
 /* Of more than four contacts of two faces, four; how many are left. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance);
 /* A contact that was just found begins to be kept. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair);
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
 /* phi of contact i beside the motion of what is given; sets its gap, push and sag. */
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,

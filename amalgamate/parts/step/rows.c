@@ -66,6 +66,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
+    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1;
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);

@@ -50,6 +50,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     const bool keeps = csimi_keeps(w);
     const csim_real reach = a->margin + b->margin + thickness;
     csim_real far = 0;
+    const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
@@ -75,4 +76,5 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->b = csimi_shape_place(s, b->item, c->meet);
         if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
+    if (keeps) csimi_keep_heirs(d, from, key);
 }
