@@ -5,6 +5,12 @@
 
 #define CSIMI_ABSENT(error, what, macro) \
     csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
+#define CSIMI_NOTHING(type)                  \
+    {                                        \
+        type none;                           \
+        CSIMI_MEMSET(&none, 0, sizeof none); \
+        return none;                         \
+    }
 #define CSIMI_ERROR_OF(world) ((world) ? &(world)->error : NULL)
 /* No parameter of theirs is needed, and to name each one in vain would hide that. */
 #ifdef __GNUC__
@@ -18,16 +24,8 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 }
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
-CSIM_API csim_cable_def csim_default_cable_def(void) {
-    csim_cable_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
-CSIM_API csim_clamp_def csim_default_clamp_def(void) {
-    csim_clamp_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
+CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
 CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cable", "CONDSIM_NO_CABLE");
 }
@@ -67,11 +65,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_cloth_def csim_default_cloth_def(void) {
-    csim_cloth_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
 CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cloth", "CONDSIM_NO_CLOTH");
 }
@@ -109,16 +103,8 @@ CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *de
 CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
                                      csimi_state *next) {}
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
-CSIM_API csim_tree_def csim_default_tree_def(void) {
-    csim_tree_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
-CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
-    csim_tree_link_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
+CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
 CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates) {
     return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
 }
@@ -224,11 +210,8 @@ CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3
                                        csim_vec3 *angular) {
     return csim_v3(0, 0, 0);
 }
-CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate) {
-    csimi_tree_totals none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate)
+CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world) {}
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {}
@@ -250,11 +233,7 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_REDUCED)
-CSIM_API csim_reduced_def csim_default_reduced_def(void) {
-    csim_reduced_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
 CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_reduced", "CONDSIM_NO_REDUCED");
 }
@@ -267,11 +246,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, 
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_reduced_set_state", "CONDSIM_NO_REDUCED");
 }
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
-CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) {
-    csim_modes_view none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_open_modes", "CONDSIM_NO_REDUCED");
 }
@@ -285,11 +260,8 @@ CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_
                                     csimi_state *next) {}
 CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {}
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree) { return 0; }
-CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate) {
-    csimi_tree_totals none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate)
+CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x) {}
 CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree) {}
 CSIMI_FN size_t csimi_reduced_work_bytes(void) { return 0; }
@@ -297,11 +269,7 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_JOINTS)
-CSIM_API csim_joint_def csim_default_joint_def(void) {
-    csim_joint_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_joint", "CONDSIM_NO_JOINTS");
 }
@@ -371,11 +339,7 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
 
 #if defined(CONDSIM_NO_QUERIES)
 #define CSIMI_NO_QUERY(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_QUERIES")
-CSIM_API csim_query_def csim_default_query_def(void) {
-    csim_query_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_query_def csim_default_query_def(void) CSIMI_NOTHING(csim_query_def)
 CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way,
                                   csim_query_hit *hit) {
     CSIMI_NO_QUERY(def, "csim_world_cast_ray");
@@ -429,11 +393,7 @@ CSIMI_FN void csimi_look_step(csim_world *w) {}
 #endif
 
 #if defined(CONDSIM_NO_DRAW)
-CSIM_API csim_draw csim_default_draw(void) {
-    csim_draw none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_draw csim_default_draw(void) CSIMI_NOTHING(csim_draw)
 CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw) { return CSIM_UNSUPPORTED; }
 #endif
 
@@ -494,11 +454,8 @@ CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
 CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {}
-CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
-    csimi_surface_walk none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper)
+CSIMI_NOTHING(csimi_surface_walk)
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) { return -1; }
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {}
@@ -522,16 +479,8 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, 
 #endif
 
 #if defined(CONDSIM_NO_FIELDS)
-CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
-    csim_mesh_field_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
-CSIM_API csim_height_field_def csim_default_height_field_def(void) {
-    csim_height_field_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def)
+CSIM_API csim_height_field_def csim_default_height_field_def(void) CSIMI_NOTHING(csim_height_field_def)
 CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_mesh_field_bytes", "CONDSIM_NO_FIELDS");
 }
@@ -546,11 +495,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
                                                  csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
 }
-CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
-    csim_triangle_field_def none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def)
 CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_triangle_field_bytes", "CONDSIM_NO_FIELDS");
 }
@@ -558,11 +503,7 @@ CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def
                                                    csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_create_triangle_field_in", "CONDSIM_NO_FIELDS");
 }
-CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
-    csimi_triangles none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) CSIMI_NOTHING(csimi_triangles)
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
 CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
 CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) { return csim_v3(0, 0, 0); }
@@ -589,16 +530,8 @@ CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const 
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
 }
-CSIM_API csim_field_info csim_field_get_info(const csim_field *field) {
-    csim_field_info none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
-CSIM_API csim_shape csim_field_shape(const csim_field *field) {
-    csim_shape none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_field_info csim_field_get_info(const csim_field *field) CSIMI_NOTHING(csim_field_info)
+CSIM_API csim_shape csim_field_shape(const csim_field *field) CSIMI_NOTHING(csim_shape)
 CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     return 0;
 }
@@ -669,11 +602,7 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
 
 #if defined(CONDSIM_NO_STATISTICS)
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {}
-CSIM_API csim_totals csim_world_totals(const csim_world *world) {
-    csim_totals none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_totals csim_world_totals(const csim_world *world) CSIMI_NOTHING(csim_totals)
 CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
 #endif
 
@@ -687,11 +616,7 @@ CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, co
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
 CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
 CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
-CSIM_API csim_events csim_world_events(const csim_world *world) {
-    csim_events none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
+CSIM_API csim_events csim_world_events(const csim_world *world) CSIMI_NOTHING(csim_events)
 #endif
 
 #if defined(CONDSIM_NO_SLEEP)
@@ -729,4 +654,5 @@ CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer,
 #pragma GCC diagnostic pop
 #endif
 #undef CSIMI_ABSENT
+#undef CSIMI_NOTHING
 #undef CSIMI_ERROR_OF
