@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c422e957b45d4bea
+   Hash of the parts: 164ef9ab0fabf65f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3196,6 +3196,10 @@ CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { ret
 /* The whole part of x, at least a and at most b; a when x is no number. */
 CSIM_INLINE int csimi_cut(csim_real x, int a, int b) { return x > (csim_real)a ? x < (csim_real)b ? (int)x : b : a; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
+CSIM_INLINE bool csimi_any(const csim_real *x, int count) { /* of them is not zero */
+    while (count > 0 && !(x[count - 1] < 0 || x[count - 1] > 0)) count--;
+    return count > 0;
+}
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
 #define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
 CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }
@@ -4541,6 +4545,7 @@ CSIMI_FN void csimi_convex_segment(csimi_convex *c, const csim_real *ends /* [6]
    shift: of a. */
 CSIMI_FN csim_real csimi_convex_distance(const csimi_convex *a, csim_vec3 shift, const csimi_convex *b, csim_vec3 *on_b,
                                          csim_vec3 *normal);
+CSIMI_FN csim_vec3 csimi_against(csim_vec3 way);
 /* The fraction of the way at which a first touches b, at most `most`; 0 when it does at once. Newton's method: the
    distance of convex sets is a convex function of the way, so no step goes too far. */
 CSIMI_FN bool csimi_convex_cast(const csimi_convex *a, csim_vec3 way, const csimi_convex *b, csim_real most,
@@ -6449,16 +6454,17 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* What is told of a found contact after the step: slots; the shapes, -1: of a body of nodes; its record of the step
-   before, -1: new; a point on a's surface; m/s: how fast they may still close after the step, which is phi without what
-   is given, and how fast they closed at its start, of those that begin to press. */
+   before, -1: new; a point on a's surface; m/s: how fast those came that begin to press, or info.coming. */
 #define CSIMI_FOUND_TOLD                                 \
     uint64_t id;                                         \
     int body_a, body_b, part_a, part_b, last;            \
-    csim_vec3 point_a, normal;                           \
-    csim_real gap, left, approach;
+    csim_vec3 point_a;                                   \
+    csim_real gap, speed;
 /* A found contact before it becomes a row. */
 typedef struct csimi_found_contact {
     CSIMI_FOUND_TOLD
+    csim_vec3 normal;
+    csim_real left;     /* m/s: how fast they may still close after the step, which is phi without what is given */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
 #if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
@@ -7365,16 +7371,13 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end = start;
-    if (count > 0) {
-        end += (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-        /* a product of two halves of a word is below `most`: no division for what is not huge */
-        if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
-            end = SIZE_MAX;
-        arena->used = end;
-        if (end > arena->high) arena->high = end;
-        if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
-    }
+    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+    /* a product of two halves of a word is below `most`: no division for what is not huge */
+    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
+        end = SIZE_MAX;
+    arena->used = end;
+    if (end > arena->high) arena->high = end;
+    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
@@ -9901,10 +9904,13 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 /* ---- making */
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
-    csimi_place p;
-    CSIMI_MEMSET(&p, 0, sizeof p);
+#if CSIMI_HAS_FAR
+    static const csimi_place none = {CSIMI_PLACE_GROUND, -1, {0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}};
+#else
+    static const csimi_place none = {CSIMI_PLACE_GROUND, -1, {0, 0, 0}};
+#endif
+    csimi_place p = none;
     p.kind = kind;
-    p.item = -1;
     return p;
 }
 
@@ -18597,7 +18603,7 @@ CSIMI_FN csim_real csimi_convex_distance(const csimi_convex *a, csim_vec3 shift,
 }
 
 /* Of what overlaps from the start: against the way, up without one. */
-static csim_vec3 csimi_against(csim_vec3 way) {
+CSIMI_FN csim_vec3 csimi_against(csim_vec3 way) {
     const csim_vec3 n = csim_normalize(csim_scale(-1, way));
     return csim_dot(n, n) > 0 ? n : csim_v3(0, 0, 1);
 }
@@ -21826,8 +21832,9 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
     int i;
-    csimi_cert_start(certificate, p->A.n || p->contact_count ? (csimi_wide)CSIMI_HUGE : 0);
+    csimi_cert_start(certificate, 0);
     if (p->A.n == 0 && p->contact_count == 0) return CSIM_OK;
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)p->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)p->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
@@ -21838,7 +21845,7 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     kept.speed = kept.missed + p->contact_count;
     kept.work = kept.speed + p->contact_count;
     kept.rounded = kept.work + p->contact_count;
-    csimi_cert_start(certificate, 0);
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = 0;
     csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
     csimi_cert_dynamics(p, v, blocks.g, certificate);
     for (i = 0; i < 3 * p->A.n; ++i) {
@@ -26138,18 +26145,17 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    int m, k, end, sum = 0;
+    int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
     if (!csimi_bodies_take(p)) return 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
         for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
-            int first = 0, last = 0; /* of the body at hand */
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
-                if (p->terms[k].block >= first && p->terms[k].block < last) continue;
-                csimi_body_around(p, p->terms[k].block, &first, &last);
-                sum += last - first;
+                const bool there = p->terms[k].block >= first && p->terms[k].block < last;
+                if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                if (!there || k == side->first) sum += last - first;
             }
         }
     }
@@ -26192,7 +26198,10 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
         for (k = s->first; k < s->first + s->count; ++k) {
             const csim_term *t = p->terms + k;
             csim_real J[9];
-            csimi_matmul(contact->R, t->J, J);
+            if (csimi_is_identity(t->J))
+                for (r = 0; r < 9; ++r) J[r] = contact->R[r] + 0; /* no zero with a sign, as from the product */
+            else
+                csimi_matmul(contact->R, t->J, J);
             if (side)
                 for (r = 0; r < 9; ++r) J[r] = -J[r];
             if (!b) {
@@ -26298,8 +26307,7 @@ static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *
 
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    int k;
-    for (k = 0; k < 9; ++k) W[k] = 0;
+    W[0] = W[1] = W[2] = W[3] = W[4] = W[5] = W[6] = W[7] = W[8] = 0;
     for (p = begin; p < end; ++p) {
         csimi_add_turned(p->J, p->J, W);
         for (q = begin; q < p; ++q)
@@ -27929,8 +27937,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
         csim_real scale, W[9];
-        CSIMI_MEMSET(c, 0, sizeof *c);
         c->local.contact = contact;
+        c->local.z = c->lag = 0;
         c->first = at;
         c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
@@ -28035,7 +28043,11 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t mark = arena->used;
+#ifdef CSIMI_COUPLES
     const bool couples = !csimi_bodies_take(problem);
+#else
+    const bool couples = false; /* nothing else is taken */
+#endif
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     CSIMI_MEMSET(&s, 0, sizeof s);
@@ -33507,11 +33519,11 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
 static csim_status csimi_problem_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                      csim_status checked, const csim_tasks *tasks, csim_solution *solution,
                                      csim_outcome *outcome, csim_error *error) {
+    static const csim_outcome none = {CSIM_RESULT_NOT_FINITE, CSIM_SOLVER_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1}};
     const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
-    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    *outcome = none;
     outcome->solver = params->solver;
-    outcome->certificate.worst_contact = -1;
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
@@ -39306,21 +39318,22 @@ static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const size_t drift = 3 * (size_t)n->nodes + 7 * (size_t)n->rigids + 4 * (size_t)n->frames;
     const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
     csim_real *real;
     int *number;
     if (early) csimi_next_layout(f, n, arena);
-    f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
-    f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
-    f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
-    f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
-    real = CSIMI_PUSH(arena, csim_real, 18 * blocks); /* vectors of all blocks follow each other */
-    f->frozen = csimi_next_reals(&real, 3 * blocks);
+    real = CSIMI_PUSH(arena, csim_real, 15 * blocks + csimi_most_bytes(3 * blocks, drift)); /* one behind the other */
     f->vk = csimi_next_reals(&real, 3 * blocks);
     f->b = csimi_next_reals(&real, 3 * blocks);
     f->v = csimi_next_reals(&real, 3 * blocks);
     f->v_end = csimi_next_reals(&real, 3 * blocks);
     f->rep = csimi_next_reals(&real, 3 * blocks);
+    f->frozen = real; /* no integrator asks for both */
+    f->drift.x = csimi_next_reals(&real, 3 * (size_t)n->nodes);
+    f->drift.com = csimi_next_reals(&real, 3 * (size_t)n->rigids);
+    f->drift.rotation = csimi_next_reals(&real, 4 * (size_t)n->rigids);
+    f->drift.frame = csimi_next_reals(&real, 4 * (size_t)n->frames);
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
     f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
     f->missed = f->skip ? f->skip + blocks : NULL;
@@ -39643,20 +39656,13 @@ CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 u
     return count;
 }
 
-static bool csimi_moves_any(const csim_real *v, int count) {
-    int i;
-    for (i = 0; i < count; i++)
-        if (v[i] < 0 || v[i] > 0) return true;
-    return false;
-}
-
 /* Whether a kinematic body is on its way. */
 static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
-    if (b->rigid >= 0) return csimi_moves_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
+    if (b->rigid >= 0) return csimi_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
     if (b->tree >= 0)
-        return csimi_moves_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
+        return csimi_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
                          3 * s->state.tree[b->tree].block_count);
-    return csimi_moves_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
 }
 
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
@@ -41713,13 +41719,8 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 
 /* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
 static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
-    const csim_real *v;
-    int k;
     if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
-    v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
-    for (k = 0; k < 6; k++)
-        if (v[k] < 0 || v[k] > 0) return false;
-    return true;
+    return !csimi_any(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item), 6);
 }
 
 /* The terms of a place. */
@@ -41772,14 +41773,14 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
 
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    csim_real a[3] = {0, 0, 0}, b[3] = {0, 0, 0};
     int k;
     for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, a);
     for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
-    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
-    csimi_addmul3(c->R, w[0], u);
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, b);
+    for (k = 0; k < 3; k++) a[k] -= b[k];
+    csimi_addmul3(c->R, a, u);
 }
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
@@ -41981,11 +41982,6 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
    wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
    does dry friction of a joint, and neither law knows of the other. */
 
-/* Nodes would have to take the couple otherwise. */
-static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
     return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
@@ -42010,7 +42006,7 @@ static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state
 }
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
-    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    if (!csimi_place_has_axes(&c->a) || !csimi_place_has_axes(&c->b)) return 0; /* nodes would take it otherwise */
     return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
                      csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
 }
@@ -43643,6 +43639,12 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
    velocities, impulses and certificates. */
 
 #define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
+/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
+#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_IN_PLACE 1
+#else
+#define CSIMI_IN_PLACE 0
+#endif
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -43667,7 +43669,7 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int 
     p->diag = CSIMI_PUSH(arena, int, n);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
-    p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
+    p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
     p->aggregate = CSIMI_PUSH(arena, int, n);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
@@ -43901,12 +43903,14 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
 }
 
-static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    csim_contact c;
-    if (a == b) return;
-    c = *a;
-    *a = *b;
-    *b = c;
+static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
+    const csim_contact c = f->contacts[i];
+    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
+    f->contacts[i] = f->contacts[k];
+    f->contacts[k] = c;
+    if (!CSIMI_IN_PLACE) return;
+    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
+    csimi_store3(f->lambda + 3 * k, lambda);
 }
 
 /* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
@@ -43917,14 +43921,16 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     p->problem.contacts = f->contacts;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda;
     for (i = 0; i < count; i++) {
-        csimi_trade_rows(f->contacts + i, f->contacts + contact[i]);
-        for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
+        if (contact[i] != i) csimi_trade_rows(f, i, contact[i]);
+        for (k = 0; k < 3 && !CSIMI_IN_PLACE; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
     }
 }
 
 static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
-    while (count-- > 0) csimi_trade_rows(f->contacts + count, f->contacts + contact[count]);
+    while (count-- > 0)
+        if (contact[count] != count) csimi_trade_rows(f, count, contact[count]);
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -44104,14 +44110,10 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 
 /* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    enum { FIGURES = offsetof(csim_certificate, worst_contact) / sizeof(double) };
-    double most[FIGURES], figure[FIGURES];
-    int i;
-    CSIMI_MEMCPY(most, worst, sizeof most);
-    CSIMI_MEMCPY(figure, c, sizeof figure);
-    for (i = 0; i < FIGURES; i++)
-        if (figure[i] > most[i]) most[i] = figure[i];
-    CSIMI_MEMCPY(worst, most, sizeof most);
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
@@ -44265,7 +44267,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
             if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
         }
-    for (i = 0; i < contacts; i++)
+    for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
     csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
@@ -44340,6 +44342,7 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 }
 
 #undef CSIMI_NEAR
+#undef CSIMI_IN_PLACE
 
 /* ==== begin step/variational.c ================================================================================== */
 /* step/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need.
@@ -44579,11 +44582,10 @@ static bool csimi_is_finite(const csimi_store *s, const csimi_step_frame *f) {
 CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     csimi_span span[CSIMI_SPANS];
-    int i, k;
-    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
-    for (i = 0; i < f->blocks; i++)
-        if (f->skip[i])
-            for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
+    const csim_real theta = f->theta, *v = f->v, *vk = f->vk;
+    csim_real *end = f->v_end;
+    int i, count = 3 * f->blocks;
+    for (i = 0; i < count; i++) end[i] = f->skip[i / 3] ? v[i] : vk[i] + (v[i] - vk[i]) / theta;
     csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->moves ? f->rep : f->v, &f->next);
     csimi_spans(s, &f->next, span);
     for (i = 0; i < CSIMI_SPANS; i++)
@@ -45832,23 +45834,26 @@ static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact 
     return -csim_dot(c->normal, v);
 }
 
-CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
-    int i;
-    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
-        f->found[i].approach = csimi_approach(&w->store.state, f->found + i);
-        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
-    }
+/* Whether it has no record of the step before in which it pressed. */
+static bool csimi_is_new(const csim_world *w, int last) {
+    return last < 0 || w->store.contact[last].state == CSIM_CONTACT_OPEN;
 }
 
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_told_contact *found, const csim_contact_info *info) {
+static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found) {
     csim_real speed;
-#if !CSIMI_TOLD_APART
-    if (info->began) found->approach = csimi_approach(&w->store.state, found);
-#endif
-    speed = info->began ? found->approach : w->store.contact[found->last].coming;
+    if (csimi_is_new(w, found->last)) found->speed = csimi_approach(&w->store.state, found);
+    speed = csimi_is_new(w, found->last) ? found->speed : w->store.contact[found->last].coming;
     return speed > 0 && found->left > speed / 10 ? speed : 0;
+}
+
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
+        f->found[i].speed = csimi_coming(w, f->found + i);
+        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
+    }
 }
 
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
@@ -45869,7 +45874,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
         info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
-        info->normal = found->normal;
+        info->normal = csimi_load3(c->R);
         info->gap = found->gap;
         info->impulse = csimi_load3(impulse);
         info->normal_impulse = lambda[0];
@@ -45877,10 +45882,13 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->slip = csimi_contact_slip(f, c);
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda, info->friction_impulse);
-        info->began =
-            info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
+        info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
         if (info->state == CSIM_CONTACT_OPEN) continue;
-        info->coming = csimi_coming(w, found, info);
+#if CSIMI_TOLD_APART
+        info->coming = found->speed;
+#else
+        info->coming = csimi_coming(w, found);
+#endif
         f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
@@ -46231,7 +46239,7 @@ static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, 
     const csimi_found_contact *c = f->found + i;
     const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
     const bool goes_on = !info->began && last && last->coming > 0;
-    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
+    const csim_real speed = goes_on ? last->coming : info->began ? c->speed : 0;
     pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
     if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
     if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
@@ -46603,13 +46611,6 @@ CSIM_API csim_events csim_world_events(const csim_world *w) {
 #ifndef CONDSIM_NO_SLEEP
 
 /* ---- how far and how fast */
-
-static bool csimi_any(const csim_real *v, int count) {
-    int i;
-    for (i = 0; i < count; i++)
-        if (v[i] < 0 || v[i] > 0) return true;
-    return false;
-}
 
 /* The largest way from an anchor, m, and speed, m/s. */
 typedef struct csimi_stir {
@@ -50634,11 +50635,6 @@ static const csim_geometry *csimi_leaf_shape(csimi_search *q, int slot, int part
     return own;
 }
 
-static csim_vec3 csimi_against_way(csim_vec3 way) {
-    const csim_vec3 n = csim_normalize(csim_scale(-1, way));
-    return csim_dot(n, n) > 0 ? n : csim_v3(0, 0, 1);
-}
-
 /* ---- rays */
 
 static void csimi_tell_entry(csimi_search *q, csim_query_hit *h, csim_real fraction, csim_vec3 normal, bool one) {
@@ -50663,7 +50659,7 @@ static CSIMI_NOINLINE void csimi_ray_leaf(csimi_search *q, int slot, int part, b
     h = csimi_hit_of(q, slot, csimi_part_of(b), part);
     if ((found & CSIMI_RAY_BEGINS_INSIDE) && q->def && q->def->inside) {
         ray.fraction = 0;
-        ray.normal = csimi_against_way(q->way);
+        ray.normal = csimi_against(q->way);
         ray.feature = 0;
     } else if (!(found & CSIMI_RAY_ENTERS)) {
         return;
@@ -50706,7 +50702,7 @@ static CSIMI_NOINLINE void csimi_ray_surface(csimi_search *q, int slot, bool one
     if (q->def && q->def->inside && csimi_query_inside(q, slot, &surface, q->origin, &nearest)) {
         csim_query_hit h = csimi_face_hit(q, slot, nearest.triangle);
         h.part = CSIM_QUERY_INSIDE;
-        csimi_tell_entry(q, &h, 0, csimi_against_way(q->way), one);
+        csimi_tell_entry(q, &h, 0, csimi_against(q->way), one);
     }
     csimi_surface_ray_along(&ray, &surface, q->origin, q->way, csim_v3(0, 0, 0), q->most);
     while ((face = csimi_surface_ray_met(&ray, q->origin, q->way, sheet)) >= 0) {
@@ -50833,7 +50829,7 @@ static CSIMI_NOINLINE void csimi_cast_surface(csimi_search *q, int slot, bool on
         h = csimi_face_hit(q, slot, nearest.triangle);
         h.part = CSIM_QUERY_INSIDE;
         h.point = middle;
-        h.normal = csimi_against_way(q->way);
+        h.normal = csimi_against(q->way);
     } else if (!found) {
         return;
     }
@@ -56191,6 +56187,7 @@ CSIMI_WARM
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_NEAR
+#undef CSIMI_IN_PLACE
 #undef CSIMI_TURN_PASSES
 #undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE

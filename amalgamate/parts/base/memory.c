@@ -22,16 +22,13 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end = start;
-    if (count > 0) {
-        end += (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-        /* a product of two halves of a word is below `most`: no division for what is not huge */
-        if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
-            end = SIZE_MAX;
-        arena->used = end;
-        if (end > arena->high) arena->high = end;
-        if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
-    }
+    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+    /* a product of two halves of a word is below `most`: no division for what is not huge */
+    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
+        end = SIZE_MAX;
+    arena->used = end;
+    if (end > arena->high) arena->high = end;
+    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 

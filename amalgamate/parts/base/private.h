@@ -107,6 +107,10 @@ CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { ret
 /* The whole part of x, at least a and at most b; a when x is no number. */
 CSIM_INLINE int csimi_cut(csim_real x, int a, int b) { return x > (csim_real)a ? x < (csim_real)b ? (int)x : b : a; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
+CSIM_INLINE bool csimi_any(const csim_real *x, int count) { /* of them is not zero */
+    while (count > 0 && !(x[count - 1] < 0 || x[count - 1] > 0)) count--;
+    return count > 0;
+}
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
 #define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
 CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }

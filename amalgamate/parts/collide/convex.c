@@ -250,7 +250,7 @@ CSIMI_FN csim_real csimi_convex_distance(const csimi_convex *a, csim_vec3 shift,
 }
 
 /* Of what overlaps from the start: against the way, up without one. */
-static csim_vec3 csimi_against(csim_vec3 way) {
+CSIMI_FN csim_vec3 csimi_against(csim_vec3 way) {
     const csim_vec3 n = csim_normalize(csim_scale(-1, way));
     return csim_dot(n, n) > 0 ? n : csim_v3(0, 0, 1);
 }

@@ -465,6 +465,7 @@ CSIMI_FN void csimi_convex_segment(csimi_convex *c, const csim_real *ends /* [6]
    shift: of a. */
 CSIMI_FN csim_real csimi_convex_distance(const csimi_convex *a, csim_vec3 shift, const csimi_convex *b, csim_vec3 *on_b,
                                          csim_vec3 *normal);
+CSIMI_FN csim_vec3 csimi_against(csim_vec3 way);
 /* The fraction of the way at which a first touches b, at most `most`; 0 when it does at once. Newton's method: the
    distance of convex sets is a convex function of the way, so no step goes too far. */
 CSIMI_FN bool csimi_convex_cast(const csimi_convex *a, csim_vec3 way, const csimi_convex *b, csim_real most,

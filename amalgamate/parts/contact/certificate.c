@@ -552,8 +552,9 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
     int i;
-    csimi_cert_start(certificate, p->A.n || p->contact_count ? (csimi_wide)CSIMI_HUGE : 0);
+    csimi_cert_start(certificate, 0);
     if (p->A.n == 0 && p->contact_count == 0) return CSIM_OK;
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
     blocks.g = CSIMI_PUSH(&arena, csimi_wide, 6 * (size_t)p->A.n);
     kept.missed = CSIMI_PUSH(&arena, csimi_wide, 4 * (size_t)p->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
@@ -564,7 +565,7 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     kept.speed = kept.missed + p->contact_count;
     kept.work = kept.speed + p->contact_count;
     kept.rounded = kept.work + p->contact_count;
-    csimi_cert_start(certificate, 0);
+    certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = 0;
     csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
     csimi_cert_dynamics(p, v, blocks.g, certificate);
     for (i = 0; i < 3 * p->A.n; ++i) {

@@ -20,10 +20,13 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 /* ---- making */
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
-    csimi_place p;
-    CSIMI_MEMSET(&p, 0, sizeof p);
+#if CSIMI_HAS_FAR
+    static const csimi_place none = {CSIMI_PLACE_GROUND, -1, {0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}};
+#else
+    static const csimi_place none = {CSIMI_PLACE_GROUND, -1, {0, 0, 0}};
+#endif
+    csimi_place p = none;
     p.kind = kind;
-    p.item = -1;
     return p;
 }
 

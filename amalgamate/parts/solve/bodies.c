@@ -276,18 +276,17 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    int m, k, end, sum = 0;
+    int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
     if (!csimi_bodies_take(p)) return 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
         for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
-            int first = 0, last = 0; /* of the body at hand */
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
-                if (p->terms[k].block >= first && p->terms[k].block < last) continue;
-                csimi_body_around(p, p->terms[k].block, &first, &last);
-                sum += last - first;
+                const bool there = p->terms[k].block >= first && p->terms[k].block < last;
+                if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                if (!there || k == side->first) sum += last - first;
             }
         }
     }
@@ -330,7 +329,10 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
         for (k = s->first; k < s->first + s->count; ++k) {
             const csim_term *t = p->terms + k;
             csim_real J[9];
-            csimi_matmul(contact->R, t->J, J);
+            if (csimi_is_identity(t->J))
+                for (r = 0; r < 9; ++r) J[r] = contact->R[r] + 0; /* no zero with a sign, as from the product */
+            else
+                csimi_matmul(contact->R, t->J, J);
             if (side)
                 for (r = 0; r < 9; ++r) J[r] = -J[r];
             if (!b) {
@@ -436,8 +438,7 @@ static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *
 
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    int k;
-    for (k = 0; k < 9; ++k) W[k] = 0;
+    W[0] = W[1] = W[2] = W[3] = W[4] = W[5] = W[6] = W[7] = W[8] = 0;
     for (p = begin; p < end; ++p) {
         csimi_add_turned(p->J, p->J, W);
         for (q = begin; q < p; ++q)

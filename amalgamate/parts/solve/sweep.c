@@ -321,8 +321,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
         csim_real scale, W[9];
-        CSIMI_MEMSET(c, 0, sizeof *c);
         c->local.contact = contact;
+        c->local.z = c->lag = 0;
         c->first = at;
         c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
@@ -427,7 +427,11 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t mark = arena->used;
+#ifdef CSIMI_COUPLES
     const bool couples = !csimi_bodies_take(problem);
+#else
+    const bool couples = false; /* nothing else is taken */
+#endif
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     CSIMI_MEMSET(&s, 0, sizeof s);

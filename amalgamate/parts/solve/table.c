@@ -195,11 +195,11 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
 static csim_status csimi_problem_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                      csim_status checked, const csim_tasks *tasks, csim_solution *solution,
                                      csim_outcome *outcome, csim_error *error) {
+    static const csim_outcome none = {CSIM_RESULT_NOT_FINITE, CSIM_SOLVER_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1}};
     const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
-    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    *outcome = none;
     outcome->solver = params->solver;
-    outcome->certificate.worst_contact = -1;
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))

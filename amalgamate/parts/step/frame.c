@@ -54,21 +54,22 @@ static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    const size_t drift = 3 * (size_t)n->nodes + 7 * (size_t)n->rigids + 4 * (size_t)n->frames;
     const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
     csim_real *real;
     int *number;
     if (early) csimi_next_layout(f, n, arena);
-    f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
-    f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
-    f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
-    f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
-    real = CSIMI_PUSH(arena, csim_real, 18 * blocks); /* vectors of all blocks follow each other */
-    f->frozen = csimi_next_reals(&real, 3 * blocks);
+    real = CSIMI_PUSH(arena, csim_real, 15 * blocks + csimi_most_bytes(3 * blocks, drift)); /* one behind the other */
     f->vk = csimi_next_reals(&real, 3 * blocks);
     f->b = csimi_next_reals(&real, 3 * blocks);
     f->v = csimi_next_reals(&real, 3 * blocks);
     f->v_end = csimi_next_reals(&real, 3 * blocks);
     f->rep = csimi_next_reals(&real, 3 * blocks);
+    f->frozen = real; /* no integrator asks for both */
+    f->drift.x = csimi_next_reals(&real, 3 * (size_t)n->nodes);
+    f->drift.com = csimi_next_reals(&real, 3 * (size_t)n->rigids);
+    f->drift.rotation = csimi_next_reals(&real, 4 * (size_t)n->rigids);
+    f->drift.frame = csimi_next_reals(&real, 4 * (size_t)n->frames);
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
     f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
     f->missed = f->skip ? f->skip + blocks : NULL;

@@ -24,11 +24,10 @@ static bool csimi_is_finite(const csimi_store *s, const csimi_step_frame *f) {
 CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     csimi_span span[CSIMI_SPANS];
-    int i, k;
-    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
-    for (i = 0; i < f->blocks; i++)
-        if (f->skip[i])
-            for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
+    const csim_real theta = f->theta, *v = f->v, *vk = f->vk;
+    csim_real *end = f->v_end;
+    int i, count = 3 * f->blocks;
+    for (i = 0; i < count; i++) end[i] = f->skip[i / 3] ? v[i] : vk[i] + (v[i] - vk[i]) / theta;
     csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->moves ? f->rep : f->v, &f->next);
     csimi_spans(s, &f->next, span);
     for (i = 0; i < CSIMI_SPANS; i++)

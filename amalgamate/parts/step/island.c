@@ -3,6 +3,12 @@
 #include "private.h"
 
 #define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
+/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
+#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_IN_PLACE 1
+#else
+#define CSIMI_IN_PLACE 0
+#endif
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -27,7 +33,7 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int 
     p->diag = CSIMI_PUSH(arena, int, n);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
-    p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
+    p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
     p->aggregate = CSIMI_PUSH(arena, int, n);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
@@ -261,12 +267,14 @@ static void csimi_terms_to_world(csimi_step_frame *f) {
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
 }
 
-static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    csim_contact c;
-    if (a == b) return;
-    c = *a;
-    *a = *b;
-    *b = c;
+static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
+    const csim_contact c = f->contacts[i];
+    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
+    f->contacts[i] = f->contacts[k];
+    f->contacts[k] = c;
+    if (!CSIMI_IN_PLACE) return;
+    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
+    csimi_store3(f->lambda + 3 * k, lambda);
 }
 
 /* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
@@ -277,14 +285,16 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     p->problem.contacts = f->contacts;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda;
     for (i = 0; i < count; i++) {
-        csimi_trade_rows(f->contacts + i, f->contacts + contact[i]);
-        for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
+        if (contact[i] != i) csimi_trade_rows(f, i, contact[i]);
+        for (k = 0; k < 3 && !CSIMI_IN_PLACE; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
     }
 }
 
 static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
-    while (count-- > 0) csimi_trade_rows(f->contacts + count, f->contacts + contact[count]);
+    while (count-- > 0)
+        if (contact[count] != count) csimi_trade_rows(f, count, contact[count]);
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -464,14 +474,10 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 
 /* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    enum { FIGURES = offsetof(csim_certificate, worst_contact) / sizeof(double) };
-    double most[FIGURES], figure[FIGURES];
-    int i;
-    CSIMI_MEMCPY(most, worst, sizeof most);
-    CSIMI_MEMCPY(figure, c, sizeof figure);
-    for (i = 0; i < FIGURES; i++)
-        if (figure[i] > most[i]) most[i] = figure[i];
-    CSIMI_MEMCPY(worst, most, sizeof most);
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
@@ -625,7 +631,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
             if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
         }
-    for (i = 0; i < contacts; i++)
+    for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
     csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
@@ -700,3 +706,4 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 }
 
 #undef CSIMI_NEAR
+#undef CSIMI_IN_PLACE

@@ -77,23 +77,26 @@ static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact 
     return -csim_dot(c->normal, v);
 }
 
-CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
-    int i;
-    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
-        f->found[i].approach = csimi_approach(&w->store.state, f->found + i);
-        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
-    }
+/* Whether it has no record of the step before in which it pressed. */
+static bool csimi_is_new(const csim_world *w, int last) {
+    return last < 0 || w->store.contact[last].state == CSIM_CONTACT_OPEN;
 }
 
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_told_contact *found, const csim_contact_info *info) {
+static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found) {
     csim_real speed;
-#if !CSIMI_TOLD_APART
-    if (info->began) found->approach = csimi_approach(&w->store.state, found);
-#endif
-    speed = info->began ? found->approach : w->store.contact[found->last].coming;
+    if (csimi_is_new(w, found->last)) found->speed = csimi_approach(&w->store.state, found);
+    speed = csimi_is_new(w, found->last) ? found->speed : w->store.contact[found->last].coming;
     return speed > 0 && found->left > speed / 10 ? speed : 0;
+}
+
+CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
+        f->found[i].speed = csimi_coming(w, f->found + i);
+        CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
+    }
 }
 
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
@@ -114,7 +117,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
         info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
-        info->normal = found->normal;
+        info->normal = csimi_load3(c->R);
         info->gap = found->gap;
         info->impulse = csimi_load3(impulse);
         info->normal_impulse = lambda[0];
@@ -122,10 +125,13 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->slip = csimi_contact_slip(f, c);
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda, info->friction_impulse);
-        info->began =
-            info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
+        info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
         if (info->state == CSIM_CONTACT_OPEN) continue;
-        info->coming = csimi_coming(w, found, info);
+#if CSIMI_TOLD_APART
+        info->coming = found->speed;
+#else
+        info->coming = csimi_coming(w, found);
+#endif
         f->stats->touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }

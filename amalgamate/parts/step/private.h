@@ -22,16 +22,17 @@
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
 /* What is told of a found contact after the step: slots; the shapes, -1: of a body of nodes; its record of the step
-   before, -1: new; a point on a's surface; m/s: how fast they may still close after the step, which is phi without what
-   is given, and how fast they closed at its start, of those that begin to press. */
+   before, -1: new; a point on a's surface; m/s: how fast those came that begin to press, or info.coming. */
 #define CSIMI_FOUND_TOLD                                 \
     uint64_t id;                                         \
     int body_a, body_b, part_a, part_b, last;            \
-    csim_vec3 point_a, normal;                           \
-    csim_real gap, left, approach;
+    csim_vec3 point_a;                                   \
+    csim_real gap, speed;
 /* A found contact before it becomes a row. */
 typedef struct csimi_found_contact {
     CSIMI_FOUND_TOLD
+    csim_vec3 normal;
+    csim_real left;     /* m/s: how fast they may still close after the step, which is phi without what is given */
     csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
 #if CSIMI_HAS_NODES
     int shape_b;        /* node against shape: exact distance can be taken again; else -1 */

@@ -4,11 +4,6 @@
    does dry friction of a joint, and neither law knows of the other. */
 #include "private.h"
 
-/* Nodes would have to take the couple otherwise. */
-static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
     return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
@@ -33,7 +28,7 @@ static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state
 }
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
-    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    if (!csimi_place_has_axes(&c->a) || !csimi_place_has_axes(&c->b)) return 0; /* nodes would take it otherwise */
     return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
                      csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
 }

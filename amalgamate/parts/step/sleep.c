@@ -10,13 +10,6 @@
 
 /* ---- how far and how fast */
 
-static bool csimi_any(const csim_real *v, int count) {
-    int i;
-    for (i = 0; i < count; i++)
-        if (v[i] < 0 || v[i] > 0) return true;
-    return false;
-}
-
 /* The largest way from an anchor, m, and speed, m/s. */
 typedef struct csimi_stir {
     csim_real way, speed;

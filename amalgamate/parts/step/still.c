@@ -65,20 +65,13 @@ CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 u
     return count;
 }
 
-static bool csimi_moves_any(const csim_real *v, int count) {
-    int i;
-    for (i = 0; i < count; i++)
-        if (v[i] < 0 || v[i] > 0) return true;
-    return false;
-}
-
 /* Whether a kinematic body is on its way. */
 static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
-    if (b->rigid >= 0) return csimi_moves_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
+    if (b->rigid >= 0) return csimi_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
     if (b->tree >= 0)
-        return csimi_moves_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
+        return csimi_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
                          3 * s->state.tree[b->tree].block_count);
-    return csimi_moves_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
 }
 
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {

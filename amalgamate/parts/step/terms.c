@@ -26,13 +26,8 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 
 /* Whether a place is on a rigid body that is given and stands: no terms, and nothing moves. */
 static bool csimi_stands(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
-    const csim_real *v;
-    int k;
     if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[p->item] == CSIMI_FREE) return false;
-    v = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item);
-    for (k = 0; k < 6; k++)
-        if (v[k] < 0 || v[k] > 0) return false;
-    return true;
+    return !csimi_any(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item), 6);
 }
 
 /* The terms of a place. */
@@ -85,14 +80,14 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
 
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    csim_real a[3] = {0, 0, 0}, b[3] = {0, 0, 0};
     int k;
     for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, a);
     for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
-    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
-    csimi_addmul3(c->R, w[0], u);
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, b);
+    for (k = 0; k < 3; k++) a[k] -= b[k];
+    csimi_addmul3(c->R, a, u);
 }
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:

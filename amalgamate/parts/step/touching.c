@@ -73,7 +73,7 @@ static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, 
     const csimi_found_contact *c = f->found + i;
     const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
     const bool goes_on = !info->began && last && last->coming > 0;
-    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
+    const csim_real speed = goes_on ? last->coming : info->began ? c->speed : 0;
     pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
     if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
     if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;

@@ -183,11 +183,6 @@ static const csim_geometry *csimi_leaf_shape(csimi_search *q, int slot, int part
     return own;
 }
 
-static csim_vec3 csimi_against_way(csim_vec3 way) {
-    const csim_vec3 n = csim_normalize(csim_scale(-1, way));
-    return csim_dot(n, n) > 0 ? n : csim_v3(0, 0, 1);
-}
-
 /* ---- rays */
 
 static void csimi_tell_entry(csimi_search *q, csim_query_hit *h, csim_real fraction, csim_vec3 normal, bool one) {
@@ -212,7 +207,7 @@ static CSIMI_NOINLINE void csimi_ray_leaf(csimi_search *q, int slot, int part, b
     h = csimi_hit_of(q, slot, csimi_part_of(b), part);
     if ((found & CSIMI_RAY_BEGINS_INSIDE) && q->def && q->def->inside) {
         ray.fraction = 0;
-        ray.normal = csimi_against_way(q->way);
+        ray.normal = csimi_against(q->way);
         ray.feature = 0;
     } else if (!(found & CSIMI_RAY_ENTERS)) {
         return;
@@ -255,7 +250,7 @@ static CSIMI_NOINLINE void csimi_ray_surface(csimi_search *q, int slot, bool one
     if (q->def && q->def->inside && csimi_query_inside(q, slot, &surface, q->origin, &nearest)) {
         csim_query_hit h = csimi_face_hit(q, slot, nearest.triangle);
         h.part = CSIM_QUERY_INSIDE;
-        csimi_tell_entry(q, &h, 0, csimi_against_way(q->way), one);
+        csimi_tell_entry(q, &h, 0, csimi_against(q->way), one);
     }
     csimi_surface_ray_along(&ray, &surface, q->origin, q->way, csim_v3(0, 0, 0), q->most);
     while ((face = csimi_surface_ray_met(&ray, q->origin, q->way, sheet)) >= 0) {
@@ -382,7 +377,7 @@ static CSIMI_NOINLINE void csimi_cast_surface(csimi_search *q, int slot, bool on
         h = csimi_face_hit(q, slot, nearest.triangle);
         h.part = CSIM_QUERY_INSIDE;
         h.point = middle;
-        h.normal = csimi_against_way(q->way);
+        h.normal = csimi_against(q->way);
     } else if (!found) {
         return;
     }
