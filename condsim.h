@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 164ef9ab0fabf65f
+   Hash of the parts: 318cb43a4a361e47
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3385,16 +3385,15 @@ CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const csimi_wide *x, cs
     y[1] += (csimi_wide)M[1] * x[0] + (csimi_wide)M[4] * x[1] + (csimi_wide)M[7] * x[2];
     y[2] += (csimi_wide)M[2] * x[0] + (csimi_wide)M[5] * x[1] + (csimi_wide)M[8] * x[2];
 }
-/* Square root to the precision of csimi_wide; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
-#if defined(CONDSIM_FLOAT) && !defined(CONDSIM_SINGLE)
-    csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
-    if (y > 0) y = 0.5 * (y + x / y);
-    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
-    return y;
-#else
-    return CSIMI_SQRT(x);
-#endif
+/* Square root to the precision of csimi_wide, of lengths that are compared where x is not near the smallest float; 0 for
+   0, NaN for NaN and negative numbers. */
+CSIM_INLINE csimi_wide csimi_root(csimi_wide x) {
+    const csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
+    return sizeof x > sizeof(csim_real) && y > 0 ? CSIMI_WIDE(0.5) * (y + x / y) : y;
+}
+CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) { /* the same for any x */
+    const csimi_wide y = csimi_root(x);
+    return sizeof x > sizeof(csim_real) && y > 0 ? CSIMI_WIDE(0.5) * (y + x / y) : y;
 }
 
 /* ---- decompose.c */
@@ -3499,6 +3498,9 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 
 #if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
 #define CSIMI_COUPLES /* matrices that couple bodies are factored */
+#define CSIMI_UNITES 1 /* some solver asks what stands together, and what turns */
+#else
+#define CSIMI_UNITES 0
 #endif
 #if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
@@ -21301,9 +21303,9 @@ typedef struct csimi_cert_contact {
 
 static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
 static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
-static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
+static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1]); }
 static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
-    return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
 /* y = J x, x in double */
@@ -21368,8 +21370,8 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
             motion += (csimi_wide)v[3 * i + r] * y[r];
         }
     }
-    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (csimi_wide)CSIMI_TINY);
-    out->dynamics = csimi_sqrt64(residual) / scale;
+    scale = csimi_cert_max(csimi_cert_max(csimi_root(load), csimi_root(impulse)), (csimi_wide)CSIMI_TINY);
+    out->dynamics = csimi_root(residual) / scale;
     out->energy = csimi_cert_max(load, motion);
 }
 
@@ -21776,8 +21778,8 @@ static void csimi_cert_describe(const csimi_cert_contact *c, csimi_wide power, c
 /* No impulse at all is right or altogether wrong: no norm to measure against. */
 static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
     const csimi_wide speed2 = csimi_cert_max(sum->norm2, sum->speed2);
-    out->natural_map_scaled = sum->norm2 > 0 ? csimi_sqrt64(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
-    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(sum->plain2 / speed2) : 0;
+    out->natural_map_scaled = sum->norm2 > 0 ? csimi_root(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
+    out->natural_map_siconos = speed2 > 0 ? csimi_root(sum->plain2 / speed2) : 0;
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
@@ -21808,7 +21810,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         if (CSIMI_CERT_ALL) csimi_cert_describe(&c, power, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
-    csimi_cert_motion(p, lambda, kept, csimi_sqrt64(weighed / weight), out);
+    csimi_cert_motion(p, lambda, kept, csimi_root(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
@@ -21849,9 +21851,9 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
     csimi_cert_dynamics(p, v, blocks.g, certificate);
     for (i = 0; i < 3 * p->A.n; ++i) {
-        const csimi_wide d = (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
-        blocks.g[i] = blocks.loaded[i] / d;
-        blocks.loaded[i] = (csimi_wide)p->b[i] / d;
+        const csimi_wide d = 1 / (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
+        blocks.g[i] = blocks.loaded[i] * d;
+        blocks.loaded[i] = (csimi_wide)p->b[i] * d;
     }
     if (p->contact_count > 0) csimi_cert_contacts(p, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
@@ -28043,11 +28045,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t mark = arena->used;
-#ifdef CSIMI_COUPLES
-    const bool couples = !csimi_bodies_take(problem);
-#else
-    const bool couples = false; /* nothing else is taken */
-#endif
+    const bool couples = CSIMI_UNITES && !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     CSIMI_MEMSET(&s, 0, sizeof s);
@@ -39350,11 +39348,11 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    number = CSIMI_PUSH(arena, int, 6 * blocks + 2 * rows + 2);
+    number = CSIMI_PUSH(arena, int, (5 + CSIMI_UNITES) * blocks + 2 * rows + 2);
     f->island = csimi_next_ints(&number, blocks);
     f->local = csimi_next_ints(&number, blocks);
     f->island_blocks = csimi_next_ints(&number, blocks);
-    f->aggregate_of = csimi_next_ints(&number, blocks);
+    f->aggregate_of = csimi_next_ints(&number, CSIMI_UNITES ? blocks : 0);
     f->island_first = csimi_next_ints(&number, blocks + 1);
     f->island_contact_first = csimi_next_ints(&number, blocks + 1);
     f->contact_island = csimi_next_ints(&number, rows);
@@ -43663,21 +43661,21 @@ typedef struct csimi_island_work {
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int aggregates, int links, int elastic,
                                 csimi_arena *arena) {
-    size_t n = (size_t)blocks;
+    size_t n = (size_t)blocks, united = CSIMI_UNITES ? n : 0;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->end = CSIMI_PUSH(arena, int, n);
     p->diag = CSIMI_PUSH(arena, int, n);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
-    p->aggregate = CSIMI_PUSH(arena, int, n);
+    p->aggregate = CSIMI_PUSH(arena, int, united);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
-    p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->offset = CSIMI_PUSH(arena, csim_real, 3 * united);
     p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
-    p->rotation = CSIMI_PUSH(arena, unsigned char, n);
+    p->rotation = CSIMI_PUSH(arena, unsigned char, united);
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
-    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
+    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + CSIMI_HAS_FAR); /* of cables */
     p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
     p->elastic = CSIMI_PUSH(arena, csim_elastic, elastic);
 }
@@ -43818,7 +43816,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     int i;
-    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    for (i = 0; i < f->blocks && CSIMI_UNITES; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
 #ifdef CONDSIM_NO_COND
     (void)w;
@@ -43976,16 +43974,17 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     const int slacks = csimi_first_slack_block(s);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n && CSIMI_UNITES; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
-        int g = block[i], a = f->aggregate_of[g];
+        int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
+        if (!CSIMI_UNITES) continue;
         p->aggregate[i] = -1;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
-        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
                 p->aggregate_local[a] = count;
@@ -55986,6 +55985,7 @@ CSIMI_WARM
 #undef CSIMI_MATH_PRIVATE_H
 #undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_COUPLES
+#undef CSIMI_UNITES
 #undef CSIMI_MODEL_PRIVATE_H
 #undef CSIMI_HAS_FAR
 #undef CSIMI_PLACE_TERMS

@@ -26,7 +26,7 @@ int program_begin(void) {
     def.capacity.contacts = 8;
     def.capacity.pairs = 2;
     def.solver.solver = CSIM_SOLVER_SWEEP;
-    def.solver.window = 4;
+    def.solver.window = 2;
 #ifdef BOX_CERTIFY
     def.solver.certify = BOX_CERTIFY;
 #endif

@@ -21,9 +21,9 @@ typedef struct csimi_cert_contact {
 
 static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
 static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
-static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
+static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1]); }
 static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
-    return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
 /* y = J x, x in double */
@@ -88,8 +88,8 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
             motion += (csimi_wide)v[3 * i + r] * y[r];
         }
     }
-    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (csimi_wide)CSIMI_TINY);
-    out->dynamics = csimi_sqrt64(residual) / scale;
+    scale = csimi_cert_max(csimi_cert_max(csimi_root(load), csimi_root(impulse)), (csimi_wide)CSIMI_TINY);
+    out->dynamics = csimi_root(residual) / scale;
     out->energy = csimi_cert_max(load, motion);
 }
 
@@ -496,8 +496,8 @@ static void csimi_cert_describe(const csimi_cert_contact *c, csimi_wide power, c
 /* No impulse at all is right or altogether wrong: no norm to measure against. */
 static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
     const csimi_wide speed2 = csimi_cert_max(sum->norm2, sum->speed2);
-    out->natural_map_scaled = sum->norm2 > 0 ? csimi_sqrt64(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
-    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(sum->plain2 / speed2) : 0;
+    out->natural_map_scaled = sum->norm2 > 0 ? csimi_root(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
+    out->natural_map_siconos = speed2 > 0 ? csimi_root(sum->plain2 / speed2) : 0;
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
@@ -528,7 +528,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         if (CSIMI_CERT_ALL) csimi_cert_describe(&c, power, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
-    csimi_cert_motion(p, lambda, kept, csimi_sqrt64(weighed / weight), out);
+    csimi_cert_motion(p, lambda, kept, csimi_root(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
@@ -569,9 +569,9 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
     csimi_cert_dynamics(p, v, blocks.g, certificate);
     for (i = 0; i < 3 * p->A.n; ++i) {
-        const csimi_wide d = (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
-        blocks.g[i] = blocks.loaded[i] / d;
-        blocks.loaded[i] = (csimi_wide)p->b[i] / d;
+        const csimi_wide d = 1 / (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
+        blocks.g[i] = blocks.loaded[i] * d;
+        blocks.loaded[i] = (csimi_wide)p->b[i] * d;
     }
     if (p->contact_count > 0) csimi_cert_contacts(p, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;

@@ -68,16 +68,15 @@ CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const csimi_wide *x, cs
     y[1] += (csimi_wide)M[1] * x[0] + (csimi_wide)M[4] * x[1] + (csimi_wide)M[7] * x[2];
     y[2] += (csimi_wide)M[2] * x[0] + (csimi_wide)M[5] * x[1] + (csimi_wide)M[8] * x[2];
 }
-/* Square root to the precision of csimi_wide; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
-#if defined(CONDSIM_FLOAT) && !defined(CONDSIM_SINGLE)
-    csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
-    if (y > 0) y = 0.5 * (y + x / y);
-    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
-    return y;
-#else
-    return CSIMI_SQRT(x);
-#endif
+/* Square root to the precision of csimi_wide, of lengths that are compared where x is not near the smallest float; 0 for
+   0, NaN for NaN and negative numbers. */
+CSIM_INLINE csimi_wide csimi_root(csimi_wide x) {
+    const csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
+    return sizeof x > sizeof(csim_real) && y > 0 ? CSIMI_WIDE(0.5) * (y + x / y) : y;
+}
+CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) { /* the same for any x */
+    const csimi_wide y = csimi_root(x);
+    return sizeof x > sizeof(csim_real) && y > 0 ? CSIMI_WIDE(0.5) * (y + x / y) : y;
 }
 
 /* ---- decompose.c */

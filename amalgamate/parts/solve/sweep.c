@@ -427,11 +427,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t mark = arena->used;
-#ifdef CSIMI_COUPLES
-    const bool couples = !csimi_bodies_take(problem);
-#else
-    const bool couples = false; /* nothing else is taken */
-#endif
+    const bool couples = CSIMI_UNITES && !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     CSIMI_MEMSET(&s, 0, sizeof s);

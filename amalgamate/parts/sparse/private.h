@@ -76,6 +76,9 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 
 #if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
 #define CSIMI_COUPLES /* matrices that couple bodies are factored */
+#define CSIMI_UNITES 1 /* some solver asks what stands together, and what turns */
+#else
+#define CSIMI_UNITES 0
 #endif
 #if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,

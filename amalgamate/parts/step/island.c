@@ -27,21 +27,21 @@ typedef struct csimi_island_work {
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int aggregates, int links, int elastic,
                                 csimi_arena *arena) {
-    size_t n = (size_t)blocks;
+    size_t n = (size_t)blocks, united = CSIMI_UNITES ? n : 0;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->end = CSIMI_PUSH(arena, int, n);
     p->diag = CSIMI_PUSH(arena, int, n);
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
-    p->aggregate = CSIMI_PUSH(arena, int, n);
+    p->aggregate = CSIMI_PUSH(arena, int, united);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
-    p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->offset = CSIMI_PUSH(arena, csim_real, 3 * united);
     p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
-    p->rotation = CSIMI_PUSH(arena, unsigned char, n);
+    p->rotation = CSIMI_PUSH(arena, unsigned char, united);
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
-    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
+    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + CSIMI_HAS_FAR); /* of cables */
     p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
     p->elastic = CSIMI_PUSH(arena, csim_elastic, elastic);
 }
@@ -182,7 +182,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     int i;
-    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    for (i = 0; i < f->blocks && CSIMI_UNITES; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
 #ifdef CONDSIM_NO_COND
     (void)w;
@@ -340,16 +340,17 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     const int slacks = csimi_first_slack_block(s);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n && CSIMI_UNITES; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
-        int g = block[i], a = f->aggregate_of[g];
+        int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
+        if (!CSIMI_UNITES) continue;
         p->aggregate[i] = -1;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
-        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
                 p->aggregate_local[a] = count;
