@@ -50,6 +50,10 @@ try() { # CC EXPECTED FLAGS
 if $CC -std=c99 -w -I. tests/single.c -o "$T/single" -lm && "$T/single" >"$T/said" 2>&1; then count=$((count + 1))
 else echo "FAIL CONDSIM_SINGLE"; head -8 "$T/said"; failed=$((failed + 1))
 fi
+if $CC -std=c99 -w -O1 -I. -DJUDGE -c tests/single_judge.c -o "$T/judge.o" &&
+    $CC -std=c99 -w -O1 -I. tests/single_judge.c "$T/judge.o" -o "$T/judge" -lm && "$T/judge" >"$T/said" 2>&1; then count=$((count + 1))
+else echo "FAIL CONDSIM_SINGLE is judged otherwise in double"; head -8 "$T/said"; failed=$((failed + 1))
+fi
 while read -r flags; do
     try "$SMALL" small "$flags"
     case $flags in -DCONDSIM_GAME | -DCONDSIM_TINY) [ "$SMALL" = "$CC" ] || try "$CC" large "$flags" ;; esac
