@@ -1,6 +1,7 @@
 /* The certificate of CONDSIM_SINGLE, which sums in float, against the one that sums in double, on the same numbers:
-   stacks of boxes of masses over six decades, solved, and the answers made worse by a millionth to a tenth. It may not be
-   content with what the other one is not, nor the other way round; a hundredth is for its own rounding. sh tests/switches.sh builds this file twice, with and without JUDGE, and runs it. */
+   stacks of boxes of masses over six decades, solved, and the answers made worse by a millionth to a tenth. It may not
+   be content with what the other one is not, nor the other way round; a hundredth is for its own rounding. sh
+   tests/switches.sh builds this file twice, with and without JUDGE, and runs it. */
 #define CONDSIM_FLOAT
 #define CONDSIM_TINY
 #define CONDSIM_STATIC
@@ -124,8 +125,8 @@ int main(void) {
         refused += a > tolerance * 1.01 && c <= tolerance;
         if (c > 0.1 * tolerance && c < 10 * tolerance && fabs(a - c) / c > worst) worst = fabs(a - c) / c;
     }
-    printf("%d answers good and %d not; %d taken that are not, %d refused that are; figures near the tolerance differ by "
-           "%.1e at most; %d not solved\n", yes, no, wrong, refused, worst, unsolved);
+    printf("%d answers good and %d not; %d taken that are not, %d refused that are; figures near the tolerance differ "
+           "by %.1e at most; %d not solved\n", yes, no, wrong, refused, worst, unsolved);
     return wrong + refused > 0 || worst > 0.05 || yes < TRIALS / 10 || no < TRIALS / 10;
 }
 #endif
