@@ -3385,7 +3385,7 @@ CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const csimi_wide *x, cs
     y[1] += (csimi_wide)M[1] * x[0] + (csimi_wide)M[4] * x[1] + (csimi_wide)M[7] * x[2];
     y[2] += (csimi_wide)M[2] * x[0] + (csimi_wide)M[5] * x[1] + (csimi_wide)M[8] * x[2];
 }
-/* Square root to the precision of csimi_wide, of lengths that are compared where x is not near the smallest float; 0 for
+/* Square root to the precision of csimi_wide unless x is near the smallest float: of lengths to be compared; 0 for
    0, NaN for NaN and negative numbers. */
 CSIM_INLINE csimi_wide csimi_root(csimi_wide x) {
     const csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
