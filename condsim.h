@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a034f4d6c2e72860
+   Hash of the parts: 52076fe9e487bab3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27636,6 +27636,9 @@ enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
+#define CSIMI_SWEEP_FEW 8 /* contacts, for which a sweep is as cheap as a look */
+/* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
+#define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
@@ -27736,6 +27739,7 @@ static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepa
 
 /* Where the compliance of a large island begins: the better the start, the less. */
 static csimi_wide csimi_sweep_eps(csimi_wide measure) {
+    if (measure < CSIMI_SWEEP_NEAR / 10) return CSIMI_WIDE(1e-5);
     if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
     return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
 }
@@ -27746,8 +27750,9 @@ static csimi_wide csimi_sweep_eps(csimi_wide measure) {
 static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
     csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
-    csimi_wide eps = again ? CSIMI_WIDE(1e-5) : halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
+    csimi_wide eps = halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
+    if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
     csimi_stages_restore(&s->loop);
@@ -27987,17 +27992,20 @@ static bool csimi_sweep_open(csimi_sweep *s) {
    was asked. */
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
+    const bool near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
+    const bool looks = newton && !again && (near || csimi_burst_is_large(s));
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
     const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
-    if (newton && !again && csimi_burst_is_large(s)) {
+    if (looks) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
-    csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
+    if (!looks || !(s->start <= CSIMI_SWEEP_NEAR))
+        csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
             csimi_sweep_burst_large(s, good);
@@ -28088,6 +28096,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_ROUNDING
+#undef CSIMI_SWEEP_FEW
+#undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
 #undef CSIMI_SWEEP_KNOWN
@@ -56135,6 +56145,8 @@ CSIMI_WARM
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_ROUNDING
 #undef CSIMI_SWEEP_KNOWN
+#undef CSIMI_SWEEP_FEW
+#undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
 #undef CSIMI_DELASSUS_GRAIN
