@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 52076fe9e487bab3
+   Hash of the parts: ea1f0d96c3bb34d1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27739,7 +27739,6 @@ static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepa
 
 /* Where the compliance of a large island begins: the better the start, the less. */
 static csimi_wide csimi_sweep_eps(csimi_wide measure) {
-    if (measure < CSIMI_SWEEP_NEAR / 10) return CSIMI_WIDE(1e-5);
     if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
     return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
 }

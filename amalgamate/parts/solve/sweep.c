@@ -120,7 +120,6 @@ static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepa
 
 /* Where the compliance of a large island begins: the better the start, the less. */
 static csimi_wide csimi_sweep_eps(csimi_wide measure) {
-    if (measure < CSIMI_SWEEP_NEAR / 10) return CSIMI_WIDE(1e-5);
     if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
     return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
 }
