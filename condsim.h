@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ea1f0d96c3bb34d1
+   Hash of the parts: e3b7e0249a13a805
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6784,12 +6784,16 @@ CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next);
 /* How far two shapes may move before they are collided again, m. */
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
-/* The contacts of the last step once more, where neither shape has moved far since they were found. */
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair);
-/* Of more than four contacts of two faces, four; how many are left. */
-CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance);
+/* The first contact that two shapes had in the last step, or -1; the others follow it in kept_next. */
+CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
+/* These once more, where neither shape has moved far since they were found. */
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
+                             csim_real distance);
+/* Found contacts from this one on, of the pair, take over what those of the last step leave. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first);
 /* A contact that was just found begins to be kept. */
-CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair);
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
 /* phi of contact i beside the motion of what is given; sets its gap, push and sag. */
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
@@ -39891,10 +39895,11 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
     }
 }
 
-static int csimi_find_kept(const csim_world *w, const csimi_last_table *r, uint64_t pair) {
+CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair) {
+    const csimi_last_table *r = &d->kept;
     int at = csimi_keep_slot(r, pair);
     while (r->table[at] >= 0) {
-        if (w->store.kept[r->table[at]].pair == pair) return r->table[at];
+        if (d->world->store.kept[r->table[at]].pair == pair) return r->table[at];
         at = (at + 1) & (r->table_size - 1);
     }
     return -1;
@@ -39929,14 +39934,12 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair) {
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
-    const int first = csimi_find_kept(d->world, &d->kept, pair);
     const csimi_kept *k = s->kept + first;
     csim_pose now[2];
     csim_real far, moved;
     int i;
-    if (first < 0) return false;
     now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
     far = csimi_keep_distance(s, a->item, b->item) * (k->calm ? CSIMI_KEEP_CALM : 1);
@@ -39988,10 +39991,11 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
    from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
    about as much. Keeps their order. */
-CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance) {
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
+                             csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], first, i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
@@ -40012,7 +40016,6 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                 pick[2 + k] = i;
             }
     }
-    first = csimi_find_kept(d->world, &d->kept, pair);
     for (i = k = 0; i < count && k < 4; i++)
         if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
     if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
@@ -40026,10 +40029,10 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
 }
 
 /* What another feature has come for takes over the impulse of the point nearest to it that is not there any more. */
-CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair) {
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
     const csimi_found_contact *c = d->frame->found + from;
     csimi_found_kept *own = d->frame->kept + from;
-    const int first = csimi_find_kept(d->world, &d->kept, pair), count = d->frame->found_count - from;
+    const int count = d->frame->found_count - from;
     int i, k, heir;
     for (k = first; k >= 0; k = d->kept_next[k]) {
         const csim_contact_info *last = d->world->store.contact + k;
@@ -40132,7 +40135,8 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_real far = 0;
     const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    if (keeps && csimi_keep_pair(d, a, b, key)) return;
+    const int first = keeps ? csimi_find_kept(d, key) : -1;
+    if (first >= 0 && csimi_keep_pair(d, a, b, first)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
     n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
@@ -40142,7 +40146,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #ifndef CONDSIM_NO_PATHS
     if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
 #endif
-    if (keeps) n = csimi_keep_four(d, out, n, key, far);
+    if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
@@ -40156,7 +40160,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->b = csimi_shape_place(s, b->item, c->meet);
         if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
-    if (keeps) csimi_keep_heirs(d, from, key);
+    csimi_keep_heirs(d, from, first);
 }
 
 /* ==== begin step/touch.c ======================================================================================== */

@@ -412,6 +412,37 @@ TEST(stack_stands_on_kept_rows_and_an_incline_holds) {
     csim_destroy_world(p.world);
 }
 
+/* Eight points of a face, those with odd names the ones of before: who stays. */
+TEST(the_four_of_before_stay_while_they_carry_as_well) {
+    static const int last[3][4] = {{1, 3, 5, 7}, {1, 3, 5, 7}, {0, 1, 2, 3}};
+    static const double deeper[3] = {0.4e-3, 1.6e-3, 0}; /* m, of point 0, where 1 mm is allowed */
+    static const bool stay[3] = {true, false, false};    /* the last four span little */
+    int next[4] = {1, 2, 3, -1}, k, i, old;
+    pile p = fallen(CSIM_SOLVER_BOUNDED, 0);
+    csimi_detector d;
+    csim_touch t[8];
+    double fastest;
+    steps(&p, 60, &fastest);
+    memset(&d, 0, sizeof d);
+    d.world = p.world;
+    d.kept_next = next;
+    for (k = 0; k < 3; k++) {
+        CASE("case %d", k);
+        for (i = 0; i < 4; i++) p.world->store.contact[i].id = csimi_mix64(99, (uint32_t)last[k][i]);
+        memset(t, 0, sizeof t);
+        for (i = 0; i < 8; i++) {
+            t[i].feature = (uint32_t)i;
+            t[i].normal = csim_v3(0, 0, 1);
+            t[i].point_a = csim_v3(CSIM_R(0.25 * cos(0.785398 * i)), CSIM_R(0.25 * sin(0.785398 * i)), 0);
+            t[i].gap = i ? 0 : CSIM_R(-deeper[k]);
+        }
+        EQUAL(csimi_keep_four(&d, t, 8, 99, 0, CSIM_R(0.01)), 4);
+        for (i = old = 0; i < 4; i++) old += (int)t[i].feature == last[k][i];
+        CHECK((old == 4) == stay[k] && (stay[k] || t[0].feature == 0));
+    }
+    csim_destroy_world(p.world);
+}
+
 /* Boxes that fall turned onto one another: faces meet in eight points, of which the same four have to carry on. */
 TEST(columns_of_turned_boxes_come_to_rest) {
     enum { SEEDS = 4, COLUMNS = 6, HIGH = 10 };

@@ -55,10 +55,11 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
     }
 }
 
-static int csimi_find_kept(const csim_world *w, const csimi_last_table *r, uint64_t pair) {
+CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair) {
+    const csimi_last_table *r = &d->kept;
     int at = csimi_keep_slot(r, pair);
     while (r->table[at] >= 0) {
-        if (w->store.kept[r->table[at]].pair == pair) return r->table[at];
+        if (d->world->store.kept[r->table[at]].pair == pair) return r->table[at];
         at = (at + 1) & (r->table_size - 1);
     }
     return -1;
@@ -93,14 +94,12 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair) {
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
-    const int first = csimi_find_kept(d->world, &d->kept, pair);
     const csimi_kept *k = s->kept + first;
     csim_pose now[2];
     csim_real far, moved;
     int i;
-    if (first < 0) return false;
     now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
     far = csimi_keep_distance(s, a->item, b->item) * (k->calm ? CSIMI_KEEP_CALM : 1);
@@ -152,10 +151,11 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
    from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
    about as much. Keeps their order. */
-CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance) {
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
+                             csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], first, i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
@@ -176,7 +176,6 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                 pick[2 + k] = i;
             }
     }
-    first = csimi_find_kept(d->world, &d->kept, pair);
     for (i = k = 0; i < count && k < 4; i++)
         if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
     if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
@@ -190,10 +189,10 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
 }
 
 /* What another feature has come for takes over the impulse of the point nearest to it that is not there any more. */
-CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair) {
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
     const csimi_found_contact *c = d->frame->found + from;
     csimi_found_kept *own = d->frame->kept + from;
-    const int first = csimi_find_kept(d->world, &d->kept, pair), count = d->frame->found_count - from;
+    const int count = d->frame->found_count - from;
     int i, k, heir;
     for (k = first; k >= 0; k = d->kept_next[k]) {
         const csim_contact_info *last = d->world->store.contact + k;

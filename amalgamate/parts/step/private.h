@@ -350,12 +350,16 @@ CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next);
 /* How far two shapes may move before they are collided again, m. */
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
-/* The contacts of the last step once more, where neither shape has moved far since they were found. */
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair);
-/* Of more than four contacts of two faces, four; how many are left. */
-CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, csim_real distance);
+/* The first contact that two shapes had in the last step, or -1; the others follow it in kept_next. */
+CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
+/* These once more, where neither shape has moved far since they were found. */
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
+CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
+                             csim_real distance);
+/* Found contacts from this one on, of the pair, take over what those of the last step leave. */
+CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first);
 /* A contact that was just found begins to be kept. */
-CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, uint64_t pair);
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
 /* phi of contact i beside the motion of what is given; sets its gap, push and sag. */
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,

@@ -52,7 +52,8 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_real far = 0;
     const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    if (keeps && csimi_keep_pair(d, a, b, key)) return;
+    const int first = keeps ? csimi_find_kept(d, key) : -1;
+    if (first >= 0 && csimi_keep_pair(d, a, b, first)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
     n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
@@ -62,7 +63,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #ifndef CONDSIM_NO_PATHS
     if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
 #endif
-    if (keeps) n = csimi_keep_four(d, out, n, key, far);
+    if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
@@ -76,5 +77,5 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         c->b = csimi_shape_place(s, b->item, c->meet);
         if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
-    if (keeps) csimi_keep_heirs(d, from, key);
+    csimi_keep_heirs(d, from, first);
 }
