@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e3b7e0249a13a805
+   Hash of the parts: dcf95f7f09871a06
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5641,7 +5641,7 @@ typedef struct csimi_kept {
     csim_vec3 pulse;   /* N s, world axes: impulse of the last substep times the substeps */
     csim_real gap;     /* m, then: between the surfaces without their thickness */
     csim_real sag;     /* m: overlap that bounded frames left, which no step pushes out at once */
-    int calm, bounded; /* its island was certified in the last step; was solved by BOUNDED */
+    int calm, bounded; /* certified steps in a row of its island, at most CSIMI_WITHIN_CALM; it was solved by BOUNDED */
 } csimi_kept;
 
 /* Whether a body is asleep, and how it gets there (step/sleep.c). */
@@ -6786,6 +6786,8 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
 /* The first contact that two shapes had in the last step, or -1; the others follow it in kept_next. */
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
+/* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
+enum { CSIMI_WITHIN_CALM = 60 };
 /* These once more, where neither shape has moved far since they were found. */
 CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
@@ -39844,7 +39846,7 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
    found out about a pile then stays true, and stacks stand. Gaps follow points that are fixed to the bodies. */
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
-#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth where the last frame was certified */
+#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a second of certified frames */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
 
@@ -39942,7 +39944,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
     int i;
     now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
-    far = csimi_keep_distance(s, a->item, b->item) * (k->calm ? CSIMI_KEEP_CALM : 1);
+    far = csimi_keep_distance(s, a->item, b->item) * (k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM);
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
@@ -43541,7 +43543,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->kept[c->contact[i]].kept;
-        kept->calm = calm;
+        k = f->found[c->contact[i]].last;
+        kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
         kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);

@@ -4,7 +4,7 @@
 #include "private.h"
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
-#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth where the last frame was certified */
+#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a second of certified frames */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
 
@@ -102,7 +102,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
     int i;
     now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
-    far = csimi_keep_distance(s, a->item, b->item) * (k->calm ? CSIMI_KEEP_CALM : 1);
+    far = csimi_keep_distance(s, a->item, b->item) * (k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM);
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +

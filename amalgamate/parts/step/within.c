@@ -83,7 +83,8 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->kept[c->contact[i]].kept;
-        kept->calm = calm;
+        k = f->found[c->contact[i]].last;
+        kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
         kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);

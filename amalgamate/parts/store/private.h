@@ -38,7 +38,7 @@ typedef struct csimi_kept {
     csim_vec3 pulse;   /* N s, world axes: impulse of the last substep times the substeps */
     csim_real gap;     /* m, then: between the surfaces without their thickness */
     csim_real sag;     /* m: overlap that bounded frames left, which no step pushes out at once */
-    int calm, bounded; /* its island was certified in the last step; was solved by BOUNDED */
+    int calm, bounded; /* certified steps in a row of its island, at most CSIMI_WITHIN_CALM; it was solved by BOUNDED */
 } csimi_kept;
 
 /* Whether a body is asleep, and how it gets there (step/sleep.c). */
