@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dcf95f7f09871a06
+   Hash of the parts: d069068038e92883
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6452,6 +6452,13 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 #else
 #define CSIMI_ALONE 0
 #endif
+#define CSIMI_SIDE_BY_SIDE !CSIMI_ALONE /* whether threads may share the islands of a step */
+/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
+#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_IN_PLACE 1
+#else
+#define CSIMI_IN_PLACE 0
+#endif
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
@@ -6588,7 +6595,8 @@ typedef struct csimi_step_frame {
     int *island_first, *island_contact_first; /* [blocks + 1] */
     csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
     csim_real *aggregate_radius;
-    int *aggregate_of; /* [blocks], -1: none */
+    int *aggregate_of;     /* [blocks], -1: none */
+    int *aggregate_number; /* [blocks] sorted by island: the same, by its number in the island */
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
@@ -6891,12 +6899,34 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
-/* ---- island.c: each island as a problem of its own, solved and certified */
+/* ---- islands.c: which they are, and who solves them */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The islands that again marks, once more from where they are. */
 CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
                                        csimi_arena *arena);
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
+/* ---- island.c: each island as a problem of its own, solved and certified */
+/* Who solves one: memory, threads (null: none) and where to say what is wrong. */
+typedef struct csimi_worker {
+    csimi_arena *arena;
+    const csim_tasks *tasks;
+    csim_error *error;
+} csimi_worker;
+/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits of its bounded frame and
+   those done; which frame it got; its push-out, m. */
+typedef struct csimi_answer {
+    csim_outcome outcome;
+    csimi_pace pace;
+    long own, spent;
+    int bounded;
+    double pushed;
+} csimi_answer;
+/* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
+CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
+                                        csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+/* Coarse groups of the world. */
+CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f);
 /* What missed the tolerance it was given may meet this one. */
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance);
 /* ---- within.c: a step within a budget */
@@ -6910,12 +6940,12 @@ typedef struct csimi_within {
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
-    bool bounded;             /* out */
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key);
-CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
-                                        csimi_arena *arena, csim_outcome *outcome);
+CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
@@ -39364,11 +39394,12 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    number = CSIMI_PUSH(arena, int, (5 + CSIMI_UNITES) * blocks + 2 * rows + 2);
+    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2);
     f->island = csimi_next_ints(&number, blocks);
     f->local = csimi_next_ints(&number, blocks);
     f->island_blocks = csimi_next_ints(&number, blocks);
     f->aggregate_of = csimi_next_ints(&number, CSIMI_UNITES ? blocks : 0);
+    f->aggregate_number = csimi_next_ints(&number, CSIMI_UNITES ? blocks : 0);
     f->island_first = csimi_next_ints(&number, blocks + 1);
     f->island_contact_first = csimi_next_ints(&number, blocks + 1);
     f->contact_island = csimi_next_ints(&number, rows);
@@ -43526,17 +43557,18 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
 
 /* Impulses on a matrix that was taken apart say nothing about one that is not: a frame after a lumped one starts
    without. */
-static void csimi_within_forget(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
+static void csimi_within_forget(const csim_world *w, csimi_within *c) {
     bool lumped = false;
     int i;
     for (i = 0; i < c->n && !lumped; i++)
-        lumped = f->pace[csimi_block_owner(&w->store, c->block[i])].bounded == CSIMI_WITHIN_LUMPED;
+        lumped = w->store.body[csimi_block_owner(&w->store, c->block[i])].pace.bounded == CSIMI_WITHIN_LUMPED;
     for (i = 0; i < 3 * c->count && lumped; i++) c->solution->lambda[i] = 0;
     if (lumped) CSIMI_MEMSET(c->pulse, 0, 3 * (size_t)c->count * sizeof *c->pulse);
 }
 
 /* What the next step wants to know of the contacts and bodies of an island. */
-static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, int bounded, bool calm) {
+static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
+    const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -43545,28 +43577,24 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         kept = &f->kept[c->contact[i]].kept;
         k = f->found[c->contact[i]].last;
         kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = bounded > 0;
-        if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
+        kept->bounded = a->bounded > 0;
+        if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);
     }
-    for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
-    if (!bounded) return;
-    f->stats->bounded++;
-    f->stats->flags |= CSIM_FLAG_BOUNDED;
-    for (i = 0; i < c->n; i++) {
+    for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
+        if (!c->rotation[i] && way > a->pushed) a->pushed = way;
     }
 }
 
-static csim_status csimi_within_try(csim_world *w, csimi_within *c, const csim_solver_params *params,
-                                    csimi_arena *arena, csim_outcome *outcome) {
-    return csimi_problem_solve(c->problem, params, arena, &w->def.tasks, c->solution, outcome, &w->error);
+static csim_status csimi_within_try(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
+                                    csim_outcome *outcome) {
+    return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */
@@ -43596,38 +43624,40 @@ static long csimi_within_iteration(const csim_problem *p) {
     return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
 }
 
-CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
-                                        csimi_arena *arena, csim_outcome *outcome) {
+CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
-    csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
+    csimi_pace *pace = &a->pace;
     csim_status status;
     int substeps = f->substeps, spent, i;
-    bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    bool lumped, bounded = !f->again || forced;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
-    if (!f->again) f->reserved -= own;
-    left = w->def.budget - f->work - f->reserved;
-    c->bounded = !f->again || forced;
-    if (!bodies && c->bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, arena, &substeps, &lumped);
-    if (c->bounded) left -= own;
-    if (!c->bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
+    *pace = w->store.body[csimi_block_owner(&w->store, c->block[0])].pace;
+    lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    a->own = f->again ? 0 : own;
+    left = w->def.budget - f->work - f->reserved + a->own;
+    if (!bodies && bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &substeps, &lumped);
+    if (bounded) left -= own;
+    if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
-        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        spent = outcome->iterations + (bodies ? outcome->products : 0);
-        f->work += each * spent;
-        csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, spent);
-        c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
+        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
+        a->spent = each * spent;
+        csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
+        csimi_within_pace(pace, a->outcome.result > CSIM_RESULT_UNCHECKED, spent);
+        bounded = bounded && a->outcome.result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
     }
-    if (c->bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
-    if (c->bounded) {
+    if (bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
+    a->bounded = !bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1;
+    if (bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
         params->substeps = substeps;
         params->inner = lumped;
@@ -43637,29 +43667,36 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
-        if (!lumped) csimi_within_forget(w, f, c);
-        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        if (!lumped && !f->again) csimi_within_forget(w, c);
+        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
-        f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
+        a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
-                      outcome->result <= CSIM_RESULT_UNCHECKED);
+    csimi_within_keep(w, f, c, a);
     return CSIM_OK;
 }
 
+CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    int i;
+    f->reserved -= a->own;
+    f->work += a->spent;
+    if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace;
+    for (i = 0; i < n; i++) f->pace[csimi_block_owner(&w->store, block[i])].bounded = a->bounded;
+    if (!a->bounded) return;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
+    if (a->pushed > f->stats->pushed) f->stats->pushed = a->pushed;
+}
+
 /* ==== begin step/island.c ======================================================================================= */
-/* step/island: splits the step into islands, hands each one to a solver as a problem of its own, and gathers the
-   velocities, impulses and certificates. */
+/* step/island: an island as a problem of its own, solved and certified. Whoever does it writes what is that island's
+   alone; what islands share is gathered afterwards. */
 
 #define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
-/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
-#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
-#define CSIMI_IN_PLACE 1
-#else
-#define CSIMI_IN_PLACE 0
-#endif
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -43668,7 +43705,6 @@ typedef struct csimi_island_work {
     csim_solution solution;
     int *row, *end, *diag; /* of its rows in the world's A */
     csim_real *b;
-    int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
@@ -43685,8 +43721,6 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int 
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
-    p->aggregate = CSIMI_PUSH(arena, int, united);
-    p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * united);
     p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
@@ -43831,7 +43865,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
 }
 #endif
 
-static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < f->blocks && CSIMI_UNITES; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
@@ -43904,48 +43938,16 @@ static void csimi_island_matrix_back(const csim_world *w, const csimi_island_wor
     }
 }
 
-/* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
-static void csimi_terms_to_islands(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) {
-        f->term_block[k] = f->terms[k].block;
-        f->terms[k].block = f->local[f->terms[k].block];
-    }
-}
-
-static void csimi_terms_to_world(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-}
-
-static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
-    const csim_contact c = f->contacts[i];
-    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
-    f->contacts[i] = f->contacts[k];
-    f->contacts[k] = c;
-    if (!CSIMI_IN_PLACE) return;
-    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
-    csimi_store3(f->lambda + 3 * k, lambda);
-}
-
-/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
-   which in most worlds is itself. Done the other way round they are back. */
-static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
-    int i, k;
+/* Rows are solved where they are, and those of an island follow each other while islands are solved. */
+static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, int first, int count) {
+    int i;
     p->problem.contact_count = count;
-    p->problem.contacts = f->contacts;
+    p->problem.contacts = f->contacts + first;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
-    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda;
-    for (i = 0; i < count; i++) {
-        if (contact[i] != i) csimi_trade_rows(f, i, contact[i]);
-        for (k = 0; k < 3 && !CSIMI_IN_PLACE; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
-    }
-}
-
-static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
-    while (count-- > 0)
-        if (contact[count] != count) csimi_trade_rows(f, count, contact[count]);
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first;
+    for (i = 0; i < count && !CSIMI_IN_PLACE; i++)
+        csimi_store3(p->solution.lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)f->island_contacts[first + i]));
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -43985,30 +43987,26 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
     return true;
 }
 
-/* Aggregates of the island get numbers of their own in order of appearance. */
+/* Aggregates of an island have numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n, bool joints) {
+    const int *number = CSIMI_UNITES ? f->aggregate_number + (block - f->island_blocks) : NULL;
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     const int slacks = csimi_first_slack_block(s);
-    for (i = 0; i < n && CSIMI_UNITES; i++)
-        if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (!CSIMI_UNITES) continue;
-        p->aggregate[i] = -1;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
-            if (p->aggregate_local[a] < 0) {
-                p->aggregate_local[a] = count;
+            if (number[i] == count) {
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
                 p->radius[count++] = f->aggregate_radius[a];
             }
-            p->aggregate[i] = p->aggregate_local[a];
             if (g < s->node_count)
                 offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
         }
@@ -44016,7 +44014,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     }
     p->body_first[bodies] = n;
     p->structure.aggregate_count = count;
-    p->structure.aggregate = p->aggregate;
+    p->structure.aggregate = number;
     p->structure.offset = p->offset;
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
@@ -44124,34 +44122,6 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 }
 #endif
 
-/* All figures are numbers, one behind the other. */
-static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
-    const double *figure = (const double *)(const void *)c;
-    for (; most < end; most++, figure++)
-        if (*figure > *most) *most = *figure;
-}
-
-static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = f->stats;
-    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
-    if (contacts > 0 && !f->again) {
-        t->islands++;
-        t->largest_island = csimi_imax(t->largest_island, blocks);
-    }
-    t->iterations = csimi_imax(t->iterations, o->iterations);
-    t->total_iterations += o->iterations;
-    t->products += o->products;
-    t->rejections += o->rejections;
-    t->virtual_nodes += o->virtual_nodes;
-    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
-    if (o->result > t->result) t->result = o->result;
-    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
-    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
-    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
-    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
-}
-
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
    where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the
    same. */
@@ -44177,7 +44147,7 @@ static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, in
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, contacts, csimi_island_aggregates(f, island), csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -44190,7 +44160,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     csimi_island_elements(w, f, p, island); /* from the blocks of A, where they are */
 #endif
     csimi_island_matrix(w, f, p, block, n);
-    csimi_island_contacts(f, p, contact, contacts);
+    csimi_island_contacts(f, p, f->island_contact_first[island], contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
@@ -44201,7 +44171,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     csimi_within c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.problem = &p->problem;
-    c.rows = f->contacts;
+    c.rows = f->contacts + f->island_contact_first[island];
     c.solution = &p->solution;
     c.block = f->island_blocks + f->island_first[island];
     c.contact = f->island_contacts + f->island_contact_first[island];
@@ -44217,7 +44187,9 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
+                               const int *contact, const csimi_worker *worker, csim_solution *solution,
+                               csim_outcome *outcome) {
+    csimi_arena *arena = worker->arena;
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -44231,25 +44203,26 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
     if (arena->overflow) return;
     for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
-    if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
+    if (!csimi_restrain(problem, begun, arena, worker->tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
 
-static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f, int island, csimi_worker *worker,
+                                        csimi_answer *a) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
-    csim_outcome outcome;
     csim_status status;
+    csimi_arena *arena = worker->arena;
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
     const int *contact = f->island_contacts + f->island_contact_first[island];
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
+    CSIMI_MEMSET(a, 0, sizeof *a);
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
-    params.sigma = w->store.body[leader].sigma;
+    params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
@@ -44261,38 +44234,47 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
-        status = csimi_within_solve(w, f, &within, &params, arena, &outcome);
+        status = csimi_within_solve(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
-        status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
+        status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
     }
-    if (status == CSIM_OK && outcome.result != CSIM_RESULT_NOT_FINITE) {
-        csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-        csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
+        csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
+        csimi_keep_outcome(w, f, &p.problem, contact, worker, &p.solution, &a->outcome);
     }
     csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
-    if (outcome.result == CSIM_RESULT_NOT_FINITE)
-        return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+    if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
+        return csimi_fail(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
-    f->sigma_of_body[leader] = outcome.sigma;
-    csimi_count_outcome(f, &outcome, n, contacts);
-    for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
+        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
             if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
         }
+    }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
-    csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
 
+#undef CSIMI_NEAR
+
+/* ==== begin step/islands.c ====================================================================================== */
+/* step/islands: splits the step into islands and has them solved, one after the other or, where there are threads, in
+   groups side by side. What islands share is gathered in their order, so that any number of threads gives the same
+   bits. */
+
+enum { CSIMI_GROUPS = 32,       /* side by side at most */
+       CSIMI_GROUP_LEAST = 64,  /* blocks and contacts of a group: fewer are not worth a thread's while */
+       CSIMI_ANSWERS = 1024 };  /* islands of a round at most */
+
 /* Sorts blocks and contacts by island, keeping their order inside. */
 static void csimi_sort_islands(csimi_step_frame *f) {
-    int i;
+    int i, rest;
     for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
     for (i = 0; i < f->blocks; i++)
         if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
@@ -44308,8 +44290,11 @@ static void csimi_sort_islands(csimi_step_frame *f) {
         f->local[i] = f->island_first[g];
         f->island_blocks[f->island_first[g]++] = i;
     }
-    for (i = 0; i < f->contact_count; i++)
-        if (f->contact_island[i] >= 0) f->island_contacts[f->island_contact_first[f->contact_island[i]]++] = i;
+    rest = f->island_contact_first[f->island_count]; /* what acts on nothing that moves */
+    for (i = 0; i < f->contact_count; i++) {
+        const int g = f->contact_island[i];
+        f->island_contacts[g >= 0 ? f->island_contact_first[g]++ : rest++] = i;
+    }
     for (i = f->island_count; i > 0; i--) {
         f->island_first[i] = f->island_first[i - 1];
         f->island_contact_first[i] = f->island_contact_first[i - 1];
@@ -44318,6 +44303,248 @@ static void csimi_sort_islands(csimi_step_frame *f) {
     for (i = 0; i < f->blocks; i++)
         if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
 }
+
+/* Numbers of aggregates in their islands, in order of appearance. */
+static void csimi_number_aggregates(csimi_step_frame *f, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    int *number = CSIMI_PUSH(arena, int, f->aggregates), i, k, count;
+    for (i = 0; i < f->island_count; i++) {
+        for (k = f->island_first[i]; k < f->island_first[i + 1]; k++)
+            if (f->aggregate_of[f->island_blocks[k]] >= 0) number[f->aggregate_of[f->island_blocks[k]]] = -1;
+        for (k = f->island_first[i], count = 0; k < f->island_first[i + 1]; k++) {
+            const int a = f->aggregate_of[f->island_blocks[k]];
+            if (a >= 0 && number[a] < 0) number[a] = count++;
+            f->aggregate_number[k] = a < 0 ? -1 : number[a];
+        }
+    }
+    csimi_pop(arena, mark);
+}
+
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
+    int k, most = 0;
+    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
+        most = csimi_imax(most, f->aggregate_number[k] + 1);
+    return most;
+}
+
+/* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
+
+static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
+    const csim_contact c = f->contacts[i];
+    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
+    f->contacts[i] = f->contacts[k];
+    f->contacts[k] = c;
+    if (!CSIMI_IN_PLACE) return;
+    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
+    csimi_store3(f->lambda + 3 * k, lambda);
+}
+
+/* Row island_contacts[k] goes to place k, or back from there: circle by circle, whose places are marked by their
+   complements while this goes on. */
+static void csimi_order_rows(const csimi_step_frame *f, bool back) {
+    int *from = f->island_contacts, i, k, next;
+    for (i = 0; i < f->contact_count; i++) {
+        for (k = i; from[k] >= 0; k = next) {
+            next = from[k];
+            from[k] = ~next;
+            if (from[next] >= 0) csimi_trade_rows(f, back ? i : k, next);
+        }
+    }
+    for (i = 0; i < f->contact_count; i++) from[i] = ~from[i];
+}
+
+static void csimi_to_islands(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) {
+        f->term_block[k] = f->terms[k].block;
+        f->terms[k].block = f->local[f->terms[k].block];
+    }
+    csimi_order_rows(f, false);
+}
+
+static void csimi_to_world(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+    csimi_order_rows(f, true);
+}
+
+/* Islands in the low halves of the order; null: as they are. */
+static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(order[i] & 0xffffffffu) : i; }
+
+/* ---- one after the other */
+
+/* All figures are numbers, one behind the other. */
+static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
+}
+
+/* What islands share. */
+static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {
+    const csim_outcome *o = &a->outcome;
+    const int blocks = f->island_first[island + 1] - f->island_first[island];
+    csim_step_stats *t = f->stats;
+    if (csimi_keeps(w)) csimi_within_gather(w, f, island, a);
+    f->sigma_of_body[csimi_block_owner(&w->store, f->island_blocks[f->island_first[island]])] = o->sigma;
+    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
+    if (f->island_contact_first[island + 1] > f->island_contact_first[island] && !f->again) {
+        t->islands++;
+        t->largest_island = csimi_imax(t->largest_island, blocks);
+    }
+    t->iterations = csimi_imax(t->iterations, o->iterations);
+    t->total_iterations += o->iterations;
+    t->products += o->products;
+    t->rejections += o->rejections;
+    t->virtual_nodes += o->virtual_nodes;
+    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
+    if (o->result > t->result) t->result = o->result;
+    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
+    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
+    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
+    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+}
+
+static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+    csimi_worker worker;
+    csimi_answer answer;
+    csim_status status;
+    worker.arena = arena;
+    worker.tasks = &w->def.tasks;
+    worker.error = &w->error;
+    status = csimi_solve_island(w, f, island, &worker, &answer);
+    if (status == CSIM_OK) csimi_gather(w, f, island, &answer);
+    return status;
+}
+
+/* ---- side by side */
+
+#if CSIMI_SIDE_BY_SIDE
+/* Islands first <= i < end of the order, solved one after the other by one thread, in memory of its own. */
+typedef struct csimi_group {
+    int first, end;
+    csim_status status;
+    csimi_arena arena;
+    csim_error error;
+} csimi_group;
+
+typedef struct csimi_round {
+    csim_world *world;
+    csimi_step_frame *frame;
+    const uint64_t *order;
+    csimi_group *group;
+    csimi_answer *answer; /* of the first group's first island on */
+} csimi_round;
+
+static void csimi_group_solve(void *context, int begin, int end) {
+    const csimi_round *r = (const csimi_round *)context;
+    for (; begin < end; begin++) {
+        csimi_group *g = r->group + begin;
+        csimi_worker worker;
+        int i;
+        worker.arena = &g->arena;
+        worker.tasks = NULL;
+        worker.error = &g->error;
+        for (i = g->first; i < g->end && g->status == CSIM_OK; i++)
+            g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker,
+                                           r->answer + (i - r->group->first));
+        g->end = g->status ? i - 1 : i;
+    }
+}
+
+/* Makes room for what this island holds, as a world that is nothing else. */
+static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, int island, csimi_counts *most) {
+    const csimi_state *s = &w->store.state;
+    int nodes = 0, rigid = 0, coords = 0, slacks = 0, entries = 0, rows = 0, k;
+    for (k = f->island_first[island]; k < f->island_first[island + 1]; k++) {
+        const int block = f->island_blocks[k];
+        nodes += block < s->node_count;
+        rigid += block >= s->node_count && block < csimi_first_frame_block(s);
+        coords += block >= csimi_first_coord_block(s) && block < csimi_first_slack_block(s);
+        slacks += block >= csimi_first_slack_block(s);
+        entries += w->store.A.row[block + 1] - w->store.A.row[block];
+    }
+    for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
+        rows += f->island_contacts[k] >= f->first_joint_row;
+    most->nodes = csimi_imax(most->nodes, nodes);
+    most->rigids = csimi_imax(most->rigids, (rigid + 1) / 2);
+    most->coords = csimi_imax(most->coords, coords);
+    most->aggregates = csimi_imax(most->aggregates, csimi_island_aggregates(f, island));
+    most->matrix_blocks = csimi_imax(most->matrix_blocks, entries);
+    most->contacts = csimi_imax(most->contacts, f->island_contact_first[island + 1] - f->island_contact_first[island]);
+    most->joints = csimi_imax(most->joints, csimi_imin(rows, w->store.capacity.joints));
+    most->tree_rows = csimi_imax(most->tree_rows, csimi_imin(rows, w->store.capacity.tree_rows));
+    most->axes = csimi_imax(most->axes, csimi_imin(rows + slacks, w->store.capacity.axes));
+}
+
+static int csimi_island_size(const csimi_step_frame *f, int island) {
+    return f->island_first[island + 1] - f->island_first[island] + f->island_contact_first[island + 1] -
+           f->island_contact_first[island];
+}
+
+/* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. An island of more
+   than half of all is none: SIZE_MAX. */
+static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_group *g) {
+    const csimi_step_frame *f = r->frame;
+    const int all = f->island_first[f->island_count] + f->island_contact_first[f->island_count];
+    const int share = csimi_imax(all / CSIMI_GROUPS, CSIMI_GROUP_LEAST);
+    csimi_counts most = r->world->store.capacity;
+    int size = 0;
+    most.nodes = most.rigids = most.coords = most.aggregates = most.matrix_blocks = most.contacts = 0;
+    most.joints = most.tree_rows = most.axes = 0;
+    CSIMI_MEMSET(g, 0, sizeof *g);
+    for (g->first = g->end = first; g->end < last && size < share; g->end++) {
+        const int island = csimi_ordered(r->order, g->end), own = csimi_island_size(f, island);
+        if (2 * own > all) break;
+        size += own;
+        csimi_island_widen(r->world, f, island, &most);
+    }
+    return g->end > first ? csimi_island_scratch(&most, &r->world->def.solver) : SIZE_MAX;
+}
+
+/* As many groups as there is memory for, from island *first of the order on; *first: the next one. */
+static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const uint64_t *order, int *first,
+                                     csimi_arena *arena) {
+    const int begin = *first, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
+    const size_t mark = arena->used;
+    csimi_round r;
+    int i, k, groups = 0;
+    r.world = w;
+    r.frame = f;
+    r.order = order;
+    r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
+    r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
+        const size_t bytes = csimi_group_of(&r, i, last, r.group + groups), left = arena->size - arena->used;
+        if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
+        r.group[groups].arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+    }
+    arena->overflow = false; /* no room for any: they are solved one after the other */
+    csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
+    for (k = 0; k < groups; k++) {
+        for (i = r.group[k].first; i < r.group[k].end; i++)
+            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+        *first = i;
+        if (!r.group[k].status) continue;
+        w->error = r.group[k].error;
+        return r.group[k].status;
+    }
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+/* Whether islands are solved side by side: there are threads, and no budget that one hands on to the next. */
+static bool csimi_side_by_side(const csim_world *w) {
+#ifndef CONDSIM_OPENMP
+    if (!w->def.tasks.run) return false;
+#endif
+    return !csimi_keeps(w) || w->def.solver.solver == CSIM_SOLVER_BOUNDED;
+}
+#else
+#define csimi_side_by_side(w) false
+#define csimi_solve_round(w, f, order, first, arena) CSIM_OK
+#endif
 
 CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const csimi_store *s = &w->store;
@@ -44335,13 +44562,17 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_pop(arena, mark);
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
-    csimi_terms_to_islands(f);
+    if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
+    csimi_to_islands(f);
     f->stats->certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
-    for (i = 0; i < f->island_count; i++)
-        if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
+    for (i = 0; i < f->island_count;) {
+        if (csimi_side_by_side(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+        if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
+            return status;
+    }
+    csimi_to_world(f);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -44350,15 +44581,12 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_terms_to_islands(f);
+    csimi_to_islands(f);
     for (i = 0; i < f->island_count; i++)
-        if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
+        if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
+    csimi_to_world(f);
     return CSIM_OK;
 }
-
-#undef CSIMI_NEAR
-#undef CSIMI_IN_PLACE
 
 /* ==== begin step/variational.c ================================================================================== */
 /* step/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need.
@@ -56072,6 +56300,8 @@ CSIMI_WARM
 #undef CSIMI_STEP_PRIVATE_H
 #undef CSIMI_MEETS
 #undef CSIMI_ALONE
+#undef CSIMI_SIDE_BY_SIDE
+#undef CSIMI_IN_PLACE
 #undef CSIMI_FOUND_TOLD
 #undef CSIMI_TOLD_APART
 #undef CSIMI_AGAIN
@@ -56206,7 +56436,6 @@ CSIMI_WARM
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_NEAR
-#undef CSIMI_IN_PLACE
 #undef CSIMI_TURN_PASSES
 #undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE

@@ -1,9 +1,12 @@
 // The engine of `make peers`: condsim under the harness of the optional shared folder (peers/engines/scenes.h), whose
 // main() runs a scene and prints a line. Options key=value: mode=bounded|balanced|certified, budget=VISITS (0: the
-// mode's), tol=, sub= (substeps), maxit=, threads= (only 1: the harness is serial). Its figures stand before the line's.
+// mode's), tol=, sub= (substeps), maxit=, threads=. Its figures stand before the line's.
 #include "condsim.h"
 
 #include "scenes.h"
+extern "C" {
+#include "threads.h"
+}
 
 static csim_world *world;
 static csim_body_id *bodies;
@@ -29,7 +32,7 @@ static csim_world_def definition(const Scene *s) {
     d.solver.substeps = (int)optd("sub", 0);
     if (!strcmp(mode, "bounded")) d.solver.solver = CSIM_SOLVER_BOUNDED;
     if (optd("budget", 0) > 0) d.budget = (int)optd("budget", 0);
-    if ((int)optd("threads", 1) != 1) fprintf(stderr, "threads: the harness is serial\n");
+    if (optd("threads", 1) > 1) d.tasks = threads_tasks(threads_open((int)optd("threads", 1)));
     return d;
 }
 

@@ -23,9 +23,11 @@ else
     echo "peers: no $SHARED/peers/box3d; only condsim is built"
 fi
 printf '#define CONDSIM_IMPLEMENTATION\n#include "condsim.h"\n' >$OUT/condsim.c
+$CC -std=c99 -O2 -I. -c examples/scenes/threads.c -o $OUT/threads.obj
 for real in "" _float; do
     flag=${real:+-DCONDSIM_FLOAT}
     $CC -std=c99 -O2 $flag -I. -c $OUT/condsim.c -o $OUT/condsim$real.obj
-    $CXX -O2 -w $flag -I. -I"$SHARED/peers/engines" tests/eng_condsim.cpp -o $OUT/condsim$real $OUT/condsim$real.obj -lm
+    $CXX -O2 -w $flag -I. -Iexamples/scenes -I"$SHARED/peers/engines" tests/eng_condsim.cpp \
+        -o $OUT/condsim$real $OUT/condsim$real.obj $OUT/threads.obj -lm -lpthread
 done
 echo "peers: $(ls -d $OUT/box3d $OUT/condsim $OUT/condsim_float 2>/dev/null | tr '\n' ' ')"

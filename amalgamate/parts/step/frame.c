@@ -86,11 +86,12 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    number = CSIMI_PUSH(arena, int, (5 + CSIMI_UNITES) * blocks + 2 * rows + 2);
+    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2);
     f->island = csimi_next_ints(&number, blocks);
     f->local = csimi_next_ints(&number, blocks);
     f->island_blocks = csimi_next_ints(&number, blocks);
     f->aggregate_of = csimi_next_ints(&number, CSIMI_UNITES ? blocks : 0);
+    f->aggregate_number = csimi_next_ints(&number, CSIMI_UNITES ? blocks : 0);
     f->island_first = csimi_next_ints(&number, blocks + 1);
     f->island_contact_first = csimi_next_ints(&number, blocks + 1);
     f->contact_island = csimi_next_ints(&number, rows);

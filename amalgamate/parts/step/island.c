@@ -1,14 +1,8 @@
-/* step/island: splits the step into islands, hands each one to a solver as a problem of its own, and gathers the
-   velocities, impulses and certificates. */
+/* step/island: an island as a problem of its own, solved and certified. Whoever does it writes what is that island's
+   alone; what islands share is gathered afterwards. */
 #include "private.h"
 
 #define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
-/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
-#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
-#define CSIMI_IN_PLACE 1
-#else
-#define CSIMI_IN_PLACE 0
-#endif
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -17,7 +11,6 @@ typedef struct csimi_island_work {
     csim_solution solution;
     int *row, *end, *diag; /* of its rows in the world's A */
     csim_real *b;
-    int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
@@ -34,8 +27,6 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int rows, int 
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, CSIMI_IN_PLACE ? 0 : 3 * (size_t)rows);
-    p->aggregate = CSIMI_PUSH(arena, int, united);
-    p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * united);
     p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
@@ -180,7 +171,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
 }
 #endif
 
-static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     int i;
     for (i = 0; i < f->blocks && CSIMI_UNITES; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
@@ -253,48 +244,16 @@ static void csimi_island_matrix_back(const csim_world *w, const csimi_island_wor
     }
 }
 
-/* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
-static void csimi_terms_to_islands(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) {
-        f->term_block[k] = f->terms[k].block;
-        f->terms[k].block = f->local[f->terms[k].block];
-    }
-}
-
-static void csimi_terms_to_world(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-}
-
-static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
-    const csim_contact c = f->contacts[i];
-    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
-    f->contacts[i] = f->contacts[k];
-    f->contacts[k] = c;
-    if (!CSIMI_IN_PLACE) return;
-    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
-    csimi_store3(f->lambda + 3 * k, lambda);
-}
-
-/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
-   which in most worlds is itself. Done the other way round they are back. */
-static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
-    int i, k;
+/* Rows are solved where they are, and those of an island follow each other while islands are solved. */
+static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, int first, int count) {
+    int i;
     p->problem.contact_count = count;
-    p->problem.contacts = f->contacts;
+    p->problem.contacts = f->contacts + first;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
-    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda;
-    for (i = 0; i < count; i++) {
-        if (contact[i] != i) csimi_trade_rows(f, i, contact[i]);
-        for (k = 0; k < 3 && !CSIMI_IN_PLACE; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
-    }
-}
-
-static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
-    while (count-- > 0)
-        if (contact[count] != count) csimi_trade_rows(f, count, contact[count]);
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first;
+    for (i = 0; i < count && !CSIMI_IN_PLACE; i++)
+        csimi_store3(p->solution.lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)f->island_contacts[first + i]));
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -334,30 +293,26 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
     return true;
 }
 
-/* Aggregates of the island get numbers of their own in order of appearance. */
+/* Aggregates of an island have numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n, bool joints) {
+    const int *number = CSIMI_UNITES ? f->aggregate_number + (block - f->island_blocks) : NULL;
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     const int slacks = csimi_first_slack_block(s);
-    for (i = 0; i < n && CSIMI_UNITES; i++)
-        if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (!CSIMI_UNITES) continue;
-        p->aggregate[i] = -1;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
-            if (p->aggregate_local[a] < 0) {
-                p->aggregate_local[a] = count;
+            if (number[i] == count) {
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
                 p->radius[count++] = f->aggregate_radius[a];
             }
-            p->aggregate[i] = p->aggregate_local[a];
             if (g < s->node_count)
                 offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
         }
@@ -365,7 +320,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     }
     p->body_first[bodies] = n;
     p->structure.aggregate_count = count;
-    p->structure.aggregate = p->aggregate;
+    p->structure.aggregate = number;
     p->structure.offset = p->offset;
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
@@ -473,34 +428,6 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 }
 #endif
 
-/* All figures are numbers, one behind the other. */
-static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
-    const double *figure = (const double *)(const void *)c;
-    for (; most < end; most++, figure++)
-        if (*figure > *most) *most = *figure;
-}
-
-static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
-    csim_step_stats *t = f->stats;
-    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
-    if (contacts > 0 && !f->again) {
-        t->islands++;
-        t->largest_island = csimi_imax(t->largest_island, blocks);
-    }
-    t->iterations = csimi_imax(t->iterations, o->iterations);
-    t->total_iterations += o->iterations;
-    t->products += o->products;
-    t->rejections += o->rejections;
-    t->virtual_nodes += o->virtual_nodes;
-    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
-    if (o->result > t->result) t->result = o->result;
-    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
-    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
-    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
-    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
-}
-
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
    where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the
    same. */
@@ -526,7 +453,7 @@ static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, in
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, contacts, csimi_island_aggregates(f, island), csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -539,7 +466,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     csimi_island_elements(w, f, p, island); /* from the blocks of A, where they are */
 #endif
     csimi_island_matrix(w, f, p, block, n);
-    csimi_island_contacts(f, p, contact, contacts);
+    csimi_island_contacts(f, p, f->island_contact_first[island], contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
@@ -550,7 +477,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     csimi_within c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.problem = &p->problem;
-    c.rows = f->contacts;
+    c.rows = f->contacts + f->island_contact_first[island];
     c.solution = &p->solution;
     c.block = f->island_blocks + f->island_first[island];
     c.contact = f->island_contacts + f->island_contact_first[island];
@@ -566,7 +493,9 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
 
 /* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
 static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
-                               const int *contact, csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
+                               const int *contact, const csimi_worker *worker, csim_solution *solution,
+                               csim_outcome *outcome) {
+    csimi_arena *arena = worker->arena;
     csim_outcome kept;
     csim_real *begun;
     int i;
@@ -580,25 +509,26 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
     if (arena->overflow) return;
     for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
-    if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
+    if (!csimi_restrain(problem, begun, arena, worker->tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
 
-static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f, int island, csimi_worker *worker,
+                                        csimi_answer *a) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
-    csim_outcome outcome;
     csim_status status;
+    csimi_arena *arena = worker->arena;
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
     const int *contact = f->island_contacts + f->island_contact_first[island];
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
+    CSIMI_MEMSET(a, 0, sizeof *a);
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
-    params.sigma = w->store.body[leader].sigma;
+    params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
@@ -610,101 +540,31 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
-        status = csimi_within_solve(w, f, &within, &params, arena, &outcome);
+        status = csimi_within_solve(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
-        status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
+        status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
     }
-    if (status == CSIM_OK && outcome.result != CSIM_RESULT_NOT_FINITE) {
-        csimi_judge_outcome(&outcome, w->def.solver.tolerance);
-        csimi_keep_outcome(w, f, &p.problem, contact, arena, &p.solution, &outcome);
+    if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
+        csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
+        csimi_keep_outcome(w, f, &p.problem, contact, worker, &p.solution, &a->outcome);
     }
     csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
-    if (outcome.result == CSIM_RESULT_NOT_FINITE)
-        return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+    if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
+        return csimi_fail(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
-    f->sigma_of_body[leader] = outcome.sigma;
-    csimi_count_outcome(f, &outcome, n, contacts);
-    for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
+        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
             if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
         }
+    }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
-    csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
-    return CSIM_OK;
-}
-
-/* Sorts blocks and contacts by island, keeping their order inside. */
-static void csimi_sort_islands(csimi_step_frame *f) {
-    int i;
-    for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
-    for (i = 0; i < f->blocks; i++)
-        if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
-    for (i = 0; i < f->contact_count; i++)
-        if (f->contact_island[i] >= 0) f->island_contact_first[f->contact_island[i] + 1]++;
-    for (i = 0; i < f->island_count; i++) {
-        f->island_first[i + 1] += f->island_first[i];
-        f->island_contact_first[i + 1] += f->island_contact_first[i];
-    }
-    for (i = 0; i < f->blocks; i++) {
-        int g = f->island[i];
-        if (g < 0) continue;
-        f->local[i] = f->island_first[g];
-        f->island_blocks[f->island_first[g]++] = i;
-    }
-    for (i = 0; i < f->contact_count; i++)
-        if (f->contact_island[i] >= 0) f->island_contacts[f->island_contact_first[f->contact_island[i]]++] = i;
-    for (i = f->island_count; i > 0; i--) {
-        f->island_first[i] = f->island_first[i - 1];
-        f->island_contact_first[i] = f->island_contact_first[i - 1];
-    }
-    f->island_first[0] = f->island_contact_first[0] = 0;
-    for (i = 0; i < f->blocks; i++)
-        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
-}
-
-CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    const csimi_store *s = &w->store;
-    size_t mark = arena->used;
-    const uint64_t *order = NULL;
-    int i, *scratch;
-    csim_status status;
-    for (i = 0; i < f->contact_count; i++)
-        if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
-            f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
-    for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
-    scratch = CSIMI_PUSH(arena, int, f->blocks);
-    f->island_count =
-        csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
-    csimi_pop(arena, mark);
-    csimi_sort_islands(f);
-    csimi_aggregates(w, f);
-    csimi_terms_to_islands(f);
-    f->stats->certificate.worst_contact = -1;
-    if (csimi_keeps(w)) csimi_within_open(w, f);
-    if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
-    for (i = 0; i < f->island_count; i++)
-        if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
-    csimi_pop(arena, mark);
-    return CSIM_OK;
-}
-
-CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const unsigned char *again,
-                                       csimi_arena *arena) {
-    csim_status status;
-    int i;
-    csimi_terms_to_islands(f);
-    for (i = 0; i < f->island_count; i++)
-        if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
     return CSIM_OK;
 }
 
 #undef CSIMI_NEAR
-#undef CSIMI_IN_PLACE

@@ -18,6 +18,13 @@
 #else
 #define CSIMI_ALONE 0
 #endif
+#define CSIMI_SIDE_BY_SIDE !CSIMI_ALONE /* whether threads may share the islands of a step */
+/* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
+#if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_IN_PLACE 1
+#else
+#define CSIMI_IN_PLACE 0
+#endif
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
@@ -154,7 +161,8 @@ typedef struct csimi_step_frame {
     int *island_first, *island_contact_first; /* [blocks + 1] */
     csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
     csim_real *aggregate_radius;
-    int *aggregate_of; /* [blocks], -1: none */
+    int *aggregate_of;     /* [blocks], -1: none */
+    int *aggregate_number; /* [blocks] sorted by island: the same, by its number in the island */
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
@@ -457,12 +465,34 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
-/* ---- island.c: each island as a problem of its own, solved and certified */
+/* ---- islands.c: which they are, and who solves them */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The islands that again marks, once more from where they are. */
 CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
                                        csimi_arena *arena);
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
+/* ---- island.c: each island as a problem of its own, solved and certified */
+/* Who solves one: memory, threads (null: none) and where to say what is wrong. */
+typedef struct csimi_worker {
+    csimi_arena *arena;
+    const csim_tasks *tasks;
+    csim_error *error;
+} csimi_worker;
+/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits of its bounded frame and
+   those done; which frame it got; its push-out, m. */
+typedef struct csimi_answer {
+    csim_outcome outcome;
+    csimi_pace pace;
+    long own, spent;
+    int bounded;
+    double pushed;
+} csimi_answer;
+/* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
+CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
+                                        csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+/* Coarse groups of the world. */
+CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f);
 /* What missed the tolerance it was given may meet this one. */
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance);
 /* ---- within.c: a step within a budget */
@@ -476,12 +506,12 @@ typedef struct csimi_within {
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
-    bool bounded;             /* out */
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key);
-CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
-                                        csimi_arena *arena, csim_outcome *outcome);
+CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);

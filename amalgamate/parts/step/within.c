@@ -66,17 +66,18 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
 
 /* Impulses on a matrix that was taken apart say nothing about one that is not: a frame after a lumped one starts
    without. */
-static void csimi_within_forget(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
+static void csimi_within_forget(const csim_world *w, csimi_within *c) {
     bool lumped = false;
     int i;
     for (i = 0; i < c->n && !lumped; i++)
-        lumped = f->pace[csimi_block_owner(&w->store, c->block[i])].bounded == CSIMI_WITHIN_LUMPED;
+        lumped = w->store.body[csimi_block_owner(&w->store, c->block[i])].pace.bounded == CSIMI_WITHIN_LUMPED;
     for (i = 0; i < 3 * c->count && lumped; i++) c->solution->lambda[i] = 0;
     if (lumped) CSIMI_MEMSET(c->pulse, 0, 3 * (size_t)c->count * sizeof *c->pulse);
 }
 
 /* What the next step wants to know of the contacts and bodies of an island. */
-static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, int bounded, bool calm) {
+static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
+    const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -85,28 +86,24 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         kept = &f->kept[c->contact[i]].kept;
         k = f->found[c->contact[i]].last;
         kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = bounded > 0;
-        if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
+        kept->bounded = a->bounded > 0;
+        if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);
     }
-    for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
-    if (!bounded) return;
-    f->stats->bounded++;
-    f->stats->flags |= CSIM_FLAG_BOUNDED;
-    for (i = 0; i < c->n; i++) {
+    for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
         for (k = 0; k < 3; k++) {
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > f->stats->pushed) f->stats->pushed = way;
+        if (!c->rotation[i] && way > a->pushed) a->pushed = way;
     }
 }
 
-static csim_status csimi_within_try(csim_world *w, csimi_within *c, const csim_solver_params *params,
-                                    csimi_arena *arena, csim_outcome *outcome) {
-    return csimi_problem_solve(c->problem, params, arena, &w->def.tasks, c->solution, outcome, &w->error);
+static csim_status csimi_within_try(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
+                                    csim_outcome *outcome) {
+    return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */
@@ -136,38 +133,40 @@ static long csimi_within_iteration(const csim_problem *p) {
     return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
 }
 
-CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
-                                        csimi_arena *arena, csim_outcome *outcome) {
+CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
-    csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
+    csimi_pace *pace = &a->pace;
     csim_status status;
     int substeps = f->substeps, spent, i;
-    bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    bool lumped, bounded = !f->again || forced;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
-    if (!f->again) f->reserved -= own;
-    left = w->def.budget - f->work - f->reserved;
-    c->bounded = !f->again || forced;
-    if (!bodies && c->bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, arena, &substeps, &lumped);
-    if (c->bounded) left -= own;
-    if (!c->bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
+    *pace = w->store.body[csimi_block_owner(&w->store, c->block[0])].pace;
+    lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    a->own = f->again ? 0 : own;
+    left = w->def.budget - f->work - f->reserved + a->own;
+    if (!bodies && bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &substeps, &lumped);
+    if (bounded) left -= own;
+    if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
-        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        spent = outcome->iterations + (bodies ? outcome->products : 0);
-        f->work += each * spent;
-        csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, spent);
-        c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
+        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
+        a->spent = each * spent;
+        csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
+        csimi_within_pace(pace, a->outcome.result > CSIM_RESULT_UNCHECKED, spent);
+        bounded = bounded && a->outcome.result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
     }
-    if (c->bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
-    if (c->bounded) {
+    if (bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
+    a->bounded = !bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1;
+    if (bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
         params->substeps = substeps;
         params->inner = lumped;
@@ -177,14 +176,27 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
-        if (!lumped) csimi_within_forget(w, f, c);
-        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        if (!lumped && !f->again) csimi_within_forget(w, c);
+        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
-        f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
+        a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
-                      outcome->result <= CSIM_RESULT_UNCHECKED);
+    csimi_within_keep(w, f, c, a);
     return CSIM_OK;
+}
+
+CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    int i;
+    f->reserved -= a->own;
+    f->work += a->spent;
+    if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace;
+    for (i = 0; i < n; i++) f->pace[csimi_block_owner(&w->store, block[i])].bounded = a->bounded;
+    if (!a->bounded) return;
+    f->stats->bounded++;
+    f->stats->flags |= CSIM_FLAG_BOUNDED;
+    if (a->pushed > f->stats->pushed) f->stats->pushed = a->pushed;
 }

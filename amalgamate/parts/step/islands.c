@@ -1,0 +1,324 @@
+/* step/islands: splits the step into islands and has them solved, one after the other or, where there are threads, in
+   groups side by side. What islands share is gathered in their order, so that any number of threads gives the same
+   bits. */
+#include "private.h"
+
+enum { CSIMI_GROUPS = 32,       /* side by side at most */
+       CSIMI_GROUP_LEAST = 64,  /* blocks and contacts of a group: fewer are not worth a thread's while */
+       CSIMI_ANSWERS = 1024 };  /* islands of a round at most */
+
+/* Sorts blocks and contacts by island, keeping their order inside. */
+static void csimi_sort_islands(csimi_step_frame *f) {
+    int i, rest;
+    for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contact_island[i] >= 0) f->island_contact_first[f->contact_island[i] + 1]++;
+    for (i = 0; i < f->island_count; i++) {
+        f->island_first[i + 1] += f->island_first[i];
+        f->island_contact_first[i + 1] += f->island_contact_first[i];
+    }
+    for (i = 0; i < f->blocks; i++) {
+        int g = f->island[i];
+        if (g < 0) continue;
+        f->local[i] = f->island_first[g];
+        f->island_blocks[f->island_first[g]++] = i;
+    }
+    rest = f->island_contact_first[f->island_count]; /* what acts on nothing that moves */
+    for (i = 0; i < f->contact_count; i++) {
+        const int g = f->contact_island[i];
+        f->island_contacts[g >= 0 ? f->island_contact_first[g]++ : rest++] = i;
+    }
+    for (i = f->island_count; i > 0; i--) {
+        f->island_first[i] = f->island_first[i - 1];
+        f->island_contact_first[i] = f->island_contact_first[i - 1];
+    }
+    f->island_first[0] = f->island_contact_first[0] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
+}
+
+/* Numbers of aggregates in their islands, in order of appearance. */
+static void csimi_number_aggregates(csimi_step_frame *f, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    int *number = CSIMI_PUSH(arena, int, f->aggregates), i, k, count;
+    for (i = 0; i < f->island_count; i++) {
+        for (k = f->island_first[i]; k < f->island_first[i + 1]; k++)
+            if (f->aggregate_of[f->island_blocks[k]] >= 0) number[f->aggregate_of[f->island_blocks[k]]] = -1;
+        for (k = f->island_first[i], count = 0; k < f->island_first[i + 1]; k++) {
+            const int a = f->aggregate_of[f->island_blocks[k]];
+            if (a >= 0 && number[a] < 0) number[a] = count++;
+            f->aggregate_number[k] = a < 0 ? -1 : number[a];
+        }
+    }
+    csimi_pop(arena, mark);
+}
+
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
+    int k, most = 0;
+    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
+        most = csimi_imax(most, f->aggregate_number[k] + 1);
+    return most;
+}
+
+/* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
+
+static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
+    const csim_contact c = f->contacts[i];
+    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
+    f->contacts[i] = f->contacts[k];
+    f->contacts[k] = c;
+    if (!CSIMI_IN_PLACE) return;
+    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
+    csimi_store3(f->lambda + 3 * k, lambda);
+}
+
+/* Row island_contacts[k] goes to place k, or back from there: circle by circle, whose places are marked by their
+   complements while this goes on. */
+static void csimi_order_rows(const csimi_step_frame *f, bool back) {
+    int *from = f->island_contacts, i, k, next;
+    for (i = 0; i < f->contact_count; i++) {
+        for (k = i; from[k] >= 0; k = next) {
+            next = from[k];
+            from[k] = ~next;
+            if (from[next] >= 0) csimi_trade_rows(f, back ? i : k, next);
+        }
+    }
+    for (i = 0; i < f->contact_count; i++) from[i] = ~from[i];
+}
+
+static void csimi_to_islands(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) {
+        f->term_block[k] = f->terms[k].block;
+        f->terms[k].block = f->local[f->terms[k].block];
+    }
+    csimi_order_rows(f, false);
+}
+
+static void csimi_to_world(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+    csimi_order_rows(f, true);
+}
+
+/* Islands in the low halves of the order; null: as they are. */
+static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(order[i] & 0xffffffffu) : i; }
+
+/* ---- one after the other */
+
+/* All figures are numbers, one behind the other. */
+static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
+}
+
+/* What islands share. */
+static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {
+    const csim_outcome *o = &a->outcome;
+    const int blocks = f->island_first[island + 1] - f->island_first[island];
+    csim_step_stats *t = f->stats;
+    if (csimi_keeps(w)) csimi_within_gather(w, f, island, a);
+    f->sigma_of_body[csimi_block_owner(&w->store, f->island_blocks[f->island_first[island]])] = o->sigma;
+    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
+    if (f->island_contact_first[island + 1] > f->island_contact_first[island] && !f->again) {
+        t->islands++;
+        t->largest_island = csimi_imax(t->largest_island, blocks);
+    }
+    t->iterations = csimi_imax(t->iterations, o->iterations);
+    t->total_iterations += o->iterations;
+    t->products += o->products;
+    t->rejections += o->rejections;
+    t->virtual_nodes += o->virtual_nodes;
+    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
+    if (o->result > t->result) t->result = o->result;
+    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
+    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
+    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
+    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+}
+
+static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+    csimi_worker worker;
+    csimi_answer answer;
+    csim_status status;
+    worker.arena = arena;
+    worker.tasks = &w->def.tasks;
+    worker.error = &w->error;
+    status = csimi_solve_island(w, f, island, &worker, &answer);
+    if (status == CSIM_OK) csimi_gather(w, f, island, &answer);
+    return status;
+}
+
+/* ---- side by side */
+
+#if CSIMI_SIDE_BY_SIDE
+/* Islands first <= i < end of the order, solved one after the other by one thread, in memory of its own. */
+typedef struct csimi_group {
+    int first, end;
+    csim_status status;
+    csimi_arena arena;
+    csim_error error;
+} csimi_group;
+
+typedef struct csimi_round {
+    csim_world *world;
+    csimi_step_frame *frame;
+    const uint64_t *order;
+    csimi_group *group;
+    csimi_answer *answer; /* of the first group's first island on */
+} csimi_round;
+
+static void csimi_group_solve(void *context, int begin, int end) {
+    const csimi_round *r = (const csimi_round *)context;
+    for (; begin < end; begin++) {
+        csimi_group *g = r->group + begin;
+        csimi_worker worker;
+        int i;
+        worker.arena = &g->arena;
+        worker.tasks = NULL;
+        worker.error = &g->error;
+        for (i = g->first; i < g->end && g->status == CSIM_OK; i++)
+            g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker,
+                                           r->answer + (i - r->group->first));
+        g->end = g->status ? i - 1 : i;
+    }
+}
+
+/* Makes room for what this island holds, as a world that is nothing else. */
+static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, int island, csimi_counts *most) {
+    const csimi_state *s = &w->store.state;
+    int nodes = 0, rigid = 0, coords = 0, slacks = 0, entries = 0, rows = 0, k;
+    for (k = f->island_first[island]; k < f->island_first[island + 1]; k++) {
+        const int block = f->island_blocks[k];
+        nodes += block < s->node_count;
+        rigid += block >= s->node_count && block < csimi_first_frame_block(s);
+        coords += block >= csimi_first_coord_block(s) && block < csimi_first_slack_block(s);
+        slacks += block >= csimi_first_slack_block(s);
+        entries += w->store.A.row[block + 1] - w->store.A.row[block];
+    }
+    for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
+        rows += f->island_contacts[k] >= f->first_joint_row;
+    most->nodes = csimi_imax(most->nodes, nodes);
+    most->rigids = csimi_imax(most->rigids, (rigid + 1) / 2);
+    most->coords = csimi_imax(most->coords, coords);
+    most->aggregates = csimi_imax(most->aggregates, csimi_island_aggregates(f, island));
+    most->matrix_blocks = csimi_imax(most->matrix_blocks, entries);
+    most->contacts = csimi_imax(most->contacts, f->island_contact_first[island + 1] - f->island_contact_first[island]);
+    most->joints = csimi_imax(most->joints, csimi_imin(rows, w->store.capacity.joints));
+    most->tree_rows = csimi_imax(most->tree_rows, csimi_imin(rows, w->store.capacity.tree_rows));
+    most->axes = csimi_imax(most->axes, csimi_imin(rows + slacks, w->store.capacity.axes));
+}
+
+static int csimi_island_size(const csimi_step_frame *f, int island) {
+    return f->island_first[island + 1] - f->island_first[island] + f->island_contact_first[island + 1] -
+           f->island_contact_first[island];
+}
+
+/* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. An island of more
+   than half of all is none: SIZE_MAX. */
+static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_group *g) {
+    const csimi_step_frame *f = r->frame;
+    const int all = f->island_first[f->island_count] + f->island_contact_first[f->island_count];
+    const int share = csimi_imax(all / CSIMI_GROUPS, CSIMI_GROUP_LEAST);
+    csimi_counts most = r->world->store.capacity;
+    int size = 0;
+    most.nodes = most.rigids = most.coords = most.aggregates = most.matrix_blocks = most.contacts = 0;
+    most.joints = most.tree_rows = most.axes = 0;
+    CSIMI_MEMSET(g, 0, sizeof *g);
+    for (g->first = g->end = first; g->end < last && size < share; g->end++) {
+        const int island = csimi_ordered(r->order, g->end), own = csimi_island_size(f, island);
+        if (2 * own > all) break;
+        size += own;
+        csimi_island_widen(r->world, f, island, &most);
+    }
+    return g->end > first ? csimi_island_scratch(&most, &r->world->def.solver) : SIZE_MAX;
+}
+
+/* As many groups as there is memory for, from island *first of the order on; *first: the next one. */
+static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const uint64_t *order, int *first,
+                                     csimi_arena *arena) {
+    const int begin = *first, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
+    const size_t mark = arena->used;
+    csimi_round r;
+    int i, k, groups = 0;
+    r.world = w;
+    r.frame = f;
+    r.order = order;
+    r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
+    r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
+        const size_t bytes = csimi_group_of(&r, i, last, r.group + groups), left = arena->size - arena->used;
+        if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
+        r.group[groups].arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+    }
+    arena->overflow = false; /* no room for any: they are solved one after the other */
+    csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
+    for (k = 0; k < groups; k++) {
+        for (i = r.group[k].first; i < r.group[k].end; i++)
+            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+        *first = i;
+        if (!r.group[k].status) continue;
+        w->error = r.group[k].error;
+        return r.group[k].status;
+    }
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+/* Whether islands are solved side by side: there are threads, and no budget that one hands on to the next. */
+static bool csimi_side_by_side(const csim_world *w) {
+#ifndef CONDSIM_OPENMP
+    if (!w->def.tasks.run) return false;
+#endif
+    return !csimi_keeps(w) || w->def.solver.solver == CSIM_SOLVER_BOUNDED;
+}
+#else
+#define csimi_side_by_side(w) false
+#define csimi_solve_round(w, f, order, first, arena) CSIM_OK
+#endif
+
+CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const csimi_store *s = &w->store;
+    size_t mark = arena->used;
+    const uint64_t *order = NULL;
+    int i, *scratch;
+    csim_status status;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
+            f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
+    for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
+    scratch = CSIMI_PUSH(arena, int, f->blocks);
+    f->island_count =
+        csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
+    csimi_pop(arena, mark);
+    csimi_sort_islands(f);
+    csimi_aggregates(w, f);
+    if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
+    csimi_to_islands(f);
+    f->stats->certificate.worst_contact = -1;
+    if (csimi_keeps(w)) csimi_within_open(w, f);
+    if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
+    for (i = 0; i < f->island_count;) {
+        if (csimi_side_by_side(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+        if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
+            return status;
+    }
+    csimi_to_world(f);
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const unsigned char *again,
+                                       csimi_arena *arena) {
+    csim_status status;
+    int i;
+    csimi_to_islands(f);
+    for (i = 0; i < f->island_count; i++)
+        if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
+    csimi_to_world(f);
+    return CSIM_OK;
+}
