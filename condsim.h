@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d069068038e92883
+   Hash of the parts: 5ca59ce52739d241
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6912,13 +6912,16 @@ typedef struct csimi_worker {
     const csim_tasks *tasks;
     csim_error *error;
 } csimi_worker;
-/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits of its bounded frame and
-   those done; which frame it got; its push-out, m. */
+/* What is to be done of a solve: all, what comes before a bounded frame, this. */
+typedef enum csimi_phase { CSIMI_PHASE_WHOLE, CSIMI_PHASE_TRY, CSIMI_PHASE_REST } csimi_phase;
+/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits reserved for it and those
+   done; which bounded frame it gets and its substeps; its push-out, m. */
 typedef struct csimi_answer {
     csim_outcome outcome;
+    csimi_phase phase; /* in; out: REST where its bounded frame is left to do */
     csimi_pace pace;
     long own, spent;
-    int bounded;
+    int bounded, substeps;
     double pushed;
 } csimi_answer;
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
@@ -6943,8 +6946,12 @@ typedef struct csimi_within {
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key);
-CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
-                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+/* Tries to certify an island with what is left of the budget, and decides whether it gets a bounded frame ... */
+CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+/* ... which it gets here. */
+CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
@@ -43592,7 +43599,7 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
     }
 }
 
-static csim_status csimi_within_try(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
+static csim_status csimi_within_run(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
                                     csim_outcome *outcome) {
     return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
 }
@@ -43624,21 +43631,22 @@ static long csimi_within_iteration(const csim_problem *p) {
     return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
 }
 
-CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
-                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
+CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = &a->pace;
     csim_status status;
-    int substeps = f->substeps, spent, i;
+    int spent;
     bool lumped, bounded = !f->again || forced;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     *pace = w->store.body[csimi_block_owner(&w->store, c->block[0])].pace;
     lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    a->substeps = f->substeps;
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own;
     if (!bodies && bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &substeps, &lumped);
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
@@ -43646,7 +43654,7 @@ CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
-        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
         a->spent = each * spent;
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -43657,20 +43665,27 @@ CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f
     }
     if (bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
     a->bounded = !bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1;
-    if (bounded) {
+    if (bounded) a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
+    csim_status status;
+    int i;
+    if (a->bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
-        params->substeps = substeps;
-        params->inner = lumped;
+        params->substeps = a->substeps;
+        params->inner = a->bounded == CSIMI_WITHIN_LUMPED;
         params->tolerance = w->def.solver.tolerance;
         params->gap = c->gap;
         params->pulse = c->pulse;
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
-        if (!lumped && !f->again) csimi_within_forget(w, c);
-        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
+        if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
-        a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
@@ -43682,8 +43697,6 @@ CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int 
     const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     int i;
-    f->reserved -= a->own;
-    f->work += a->spent;
     if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace;
     for (i = 0; i < n; i++) f->pace[csimi_block_owner(&w->store, block[i])].bounded = a->bounded;
     if (!a->bounded) return;
@@ -44219,7 +44232,6 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     const int *contact = f->island_contacts + f->island_contact_first[island];
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    CSIMI_MEMSET(a, 0, sizeof *a);
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
@@ -44234,7 +44246,14 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
-        status = csimi_within_solve(w, f, &within, &params, worker, a);
+        status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
+        a->phase = a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+        if (a->phase == CSIMI_PHASE_REST) {
+            csimi_island_matrix_back(w, &p, block, n);
+            csimi_pop(arena, mark);
+            return CSIM_OK;
+        }
+        if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
         status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
@@ -44329,28 +44348,25 @@ CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
 
 /* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
 
-static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
-    const csim_contact c = f->contacts[i];
-    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
-    f->contacts[i] = f->contacts[k];
-    f->contacts[k] = c;
-    if (!CSIMI_IN_PLACE) return;
-    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
-    csimi_store3(f->lambda + 3 * k, lambda);
-}
-
-/* Row island_contacts[k] goes to place k, or back from there: circle by circle, whose places are marked by their
-   complements while this goes on. */
-static void csimi_order_rows(const csimi_step_frame *f, bool back) {
-    int *from = f->island_contacts, i, k, next;
+/* Row from[k] goes to place k, circle by circle; the places of those that are done are marked by their complements. */
+static void csimi_order_rows(const csimi_step_frame *f, int *from) {
+    int i, k, next;
     for (i = 0; i < f->contact_count; i++) {
-        for (k = i; from[k] >= 0; k = next) {
+        csim_contact row;
+        csim_vec3 lambda;
+        if (from[i] < 0 || from[i] == i) continue;
+        row = f->contacts[i];
+        lambda = csimi_load3(f->lambda + 3 * i);
+        for (k = i; from[k] != i; from[k] = ~next, k = next) {
             next = from[k];
-            from[k] = ~next;
-            if (from[next] >= 0) csimi_trade_rows(f, back ? i : k, next);
+            f->contacts[k] = f->contacts[next];
+            if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, csimi_load3(f->lambda + 3 * next));
         }
+        f->contacts[k] = row;
+        if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, lambda);
+        from[k] = ~i;
     }
-    for (i = 0; i < f->contact_count; i++) from[i] = ~from[i];
+    for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
 static void csimi_to_islands(csimi_step_frame *f) {
@@ -44359,13 +44375,16 @@ static void csimi_to_islands(csimi_step_frame *f) {
         f->term_block[k] = f->terms[k].block;
         f->terms[k].block = f->local[f->terms[k].block];
     }
-    csimi_order_rows(f, false);
+    csimi_order_rows(f, f->island_contacts);
 }
 
-static void csimi_to_world(csimi_step_frame *f) {
-    int k;
+static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-    csimi_order_rows(f, true);
+    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k;
+    csimi_order_rows(f, back);
+    csimi_pop(arena, mark);
 }
 
 /* Islands in the low halves of the order; null: as they are. */
@@ -44406,6 +44425,11 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
 }
 
+static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
+    f->reserved -= a->own;
+    f->work += a->spent;
+}
+
 static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
     csimi_worker worker;
     csimi_answer answer;
@@ -44413,9 +44437,12 @@ static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int islan
     worker.arena = arena;
     worker.tasks = &w->def.tasks;
     worker.error = &w->error;
+    CSIMI_MEMSET(&answer, 0, sizeof answer);
     status = csimi_solve_island(w, f, island, &worker, &answer);
-    if (status == CSIM_OK) csimi_gather(w, f, island, &answer);
-    return status;
+    if (status != CSIM_OK) return status;
+    csimi_spend(f, &answer);
+    csimi_gather(w, f, island, &answer);
+    return CSIM_OK;
 }
 
 /* ---- side by side */
@@ -44435,22 +44462,47 @@ typedef struct csimi_round {
     const uint64_t *order;
     csimi_group *group;
     csimi_answer *answer; /* of the first group's first island on */
+    csimi_phase phase;      /* that is done side by side */
 } csimi_round;
 
 static void csimi_group_solve(void *context, int begin, int end) {
     const csimi_round *r = (const csimi_round *)context;
     for (; begin < end; begin++) {
         csimi_group *g = r->group + begin;
+        csim_status status = CSIM_OK;
         csimi_worker worker;
         int i;
         worker.arena = &g->arena;
         worker.tasks = NULL;
         worker.error = &g->error;
-        for (i = g->first; i < g->end && g->status == CSIM_OK; i++)
-            g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker,
-                                           r->answer + (i - r->group->first));
-        g->end = g->status ? i - 1 : i;
+        for (i = g->first; i < g->end; i++) {
+            csimi_answer *answer = r->answer + (i - r->group->first);
+            if (answer->phase == r->phase)
+                status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+            if (status == CSIM_OK) continue;
+            g->status = status;
+            g->end = i;
+        }
     }
+}
+
+/* A budget is handed on from island to island: what it certifies is done in their order, and only what is left, their
+   bounded frames, side by side. */
+static bool csimi_group_try(const csimi_round *r, csimi_group *g) {
+    csimi_worker worker;
+    int i;
+    worker.arena = &g->arena;
+    worker.tasks = &r->world->def.tasks;
+    worker.error = &g->error;
+    for (i = g->first; i < g->end; i++) {
+        csimi_answer *answer = r->answer + (i - r->group->first);
+        answer->phase = CSIMI_PHASE_TRY;
+        g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+        if (g->status) g->end = i;
+        if (g->status) return false;
+        csimi_spend(r->frame, answer);
+    }
+    return true;
 }
 
 /* Makes room for what this island holds, as a world that is nothing else. */
@@ -44506,25 +44558,31 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
 /* As many groups as there is memory for, from island *first of the order on; *first: the next one. */
 static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const uint64_t *order, int *first,
                                      csimi_arena *arena) {
-    const int begin = *first, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
+    const int begin = *first;
     const size_t mark = arena->used;
     csimi_round r;
-    int i, k, groups = 0;
+    int i, k, groups = 0, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
     r.world = w;
     r.frame = f;
     r.order = order;
     r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
     r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    r.phase = csimi_keeps(w) && w->def.solver.solver != CSIM_SOLVER_BOUNDED ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+    if (!arena->overflow) CSIMI_MEMSET(r.answer, 0, (size_t)(last - begin) * sizeof *r.answer);
     for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
-        const size_t bytes = csimi_group_of(&r, i, last, r.group + groups), left = arena->size - arena->used;
+        csimi_group *g = r.group + groups;
+        const size_t bytes = csimi_group_of(&r, i, last, g), left = arena->size - arena->used;
         if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
-        r.group[groups].arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        if (r.phase == CSIMI_PHASE_REST && !csimi_group_try(&r, g)) last = g->end;
     }
     arena->overflow = false; /* no room for any: they are solved one after the other */
     csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
     for (k = 0; k < groups; k++) {
-        for (i = r.group[k].first; i < r.group[k].end; i++)
+        for (i = r.group[k].first; i < r.group[k].end; i++) {
+            if (r.phase == CSIMI_PHASE_WHOLE) csimi_spend(f, r.answer + (i - begin));
             csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+        }
         *first = i;
         if (!r.group[k].status) continue;
         w->error = r.group[k].error;
@@ -44534,15 +44592,15 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     return CSIM_OK;
 }
 
-/* Whether islands are solved side by side: there are threads, and no budget that one hands on to the next. */
-static bool csimi_side_by_side(const csim_world *w) {
-#ifndef CONDSIM_OPENMP
-    if (!w->def.tasks.run) return false;
+static bool csimi_has_threads(const csim_world *w) {
+#ifdef CONDSIM_OPENMP
+    return (void)w, true;
+#else
+    return w->def.tasks.run != NULL;
 #endif
-    return !csimi_keeps(w) || w->def.solver.solver == CSIM_SOLVER_BOUNDED;
 }
 #else
-#define csimi_side_by_side(w) false
+#define csimi_has_threads(w) false
 #define csimi_solve_round(w, f, order, first, arena) CSIM_OK
 #endif
 
@@ -44568,11 +44626,11 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
-        if (csimi_side_by_side(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+        if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
-    csimi_to_world(f);
+    csimi_to_world(f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -44584,7 +44642,7 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
     csimi_to_islands(f);
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
-    csimi_to_world(f);
+    csimi_to_world(f, arena);
     return CSIM_OK;
 }
 

@@ -525,7 +525,6 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     const int *contact = f->island_contacts + f->island_contact_first[island];
     int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    CSIMI_MEMSET(a, 0, sizeof *a);
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
@@ -540,7 +539,14 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
-        status = csimi_within_solve(w, f, &within, &params, worker, a);
+        status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
+        a->phase = a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+        if (a->phase == CSIMI_PHASE_REST) {
+            csimi_island_matrix_back(w, &p, block, n);
+            csimi_pop(arena, mark);
+            return CSIM_OK;
+        }
+        if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
         status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);

@@ -64,28 +64,25 @@ CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
 
 /* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
 
-static void csimi_trade_rows(const csimi_step_frame *f, int i, int k) {
-    const csim_contact c = f->contacts[i];
-    const csim_vec3 lambda = csimi_load3(f->lambda + 3 * i);
-    f->contacts[i] = f->contacts[k];
-    f->contacts[k] = c;
-    if (!CSIMI_IN_PLACE) return;
-    csimi_store3(f->lambda + 3 * i, csimi_load3(f->lambda + 3 * k));
-    csimi_store3(f->lambda + 3 * k, lambda);
-}
-
-/* Row island_contacts[k] goes to place k, or back from there: circle by circle, whose places are marked by their
-   complements while this goes on. */
-static void csimi_order_rows(const csimi_step_frame *f, bool back) {
-    int *from = f->island_contacts, i, k, next;
+/* Row from[k] goes to place k, circle by circle; the places of those that are done are marked by their complements. */
+static void csimi_order_rows(const csimi_step_frame *f, int *from) {
+    int i, k, next;
     for (i = 0; i < f->contact_count; i++) {
-        for (k = i; from[k] >= 0; k = next) {
+        csim_contact row;
+        csim_vec3 lambda;
+        if (from[i] < 0 || from[i] == i) continue;
+        row = f->contacts[i];
+        lambda = csimi_load3(f->lambda + 3 * i);
+        for (k = i; from[k] != i; from[k] = ~next, k = next) {
             next = from[k];
-            from[k] = ~next;
-            if (from[next] >= 0) csimi_trade_rows(f, back ? i : k, next);
+            f->contacts[k] = f->contacts[next];
+            if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, csimi_load3(f->lambda + 3 * next));
         }
+        f->contacts[k] = row;
+        if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, lambda);
+        from[k] = ~i;
     }
-    for (i = 0; i < f->contact_count; i++) from[i] = ~from[i];
+    for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
 static void csimi_to_islands(csimi_step_frame *f) {
@@ -94,13 +91,16 @@ static void csimi_to_islands(csimi_step_frame *f) {
         f->term_block[k] = f->terms[k].block;
         f->terms[k].block = f->local[f->terms[k].block];
     }
-    csimi_order_rows(f, false);
+    csimi_order_rows(f, f->island_contacts);
 }
 
-static void csimi_to_world(csimi_step_frame *f) {
-    int k;
+static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-    csimi_order_rows(f, true);
+    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k;
+    csimi_order_rows(f, back);
+    csimi_pop(arena, mark);
 }
 
 /* Islands in the low halves of the order; null: as they are. */
@@ -141,6 +141,11 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
 }
 
+static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
+    f->reserved -= a->own;
+    f->work += a->spent;
+}
+
 static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
     csimi_worker worker;
     csimi_answer answer;
@@ -148,9 +153,12 @@ static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int islan
     worker.arena = arena;
     worker.tasks = &w->def.tasks;
     worker.error = &w->error;
+    CSIMI_MEMSET(&answer, 0, sizeof answer);
     status = csimi_solve_island(w, f, island, &worker, &answer);
-    if (status == CSIM_OK) csimi_gather(w, f, island, &answer);
-    return status;
+    if (status != CSIM_OK) return status;
+    csimi_spend(f, &answer);
+    csimi_gather(w, f, island, &answer);
+    return CSIM_OK;
 }
 
 /* ---- side by side */
@@ -170,22 +178,47 @@ typedef struct csimi_round {
     const uint64_t *order;
     csimi_group *group;
     csimi_answer *answer; /* of the first group's first island on */
+    csimi_phase phase;      /* that is done side by side */
 } csimi_round;
 
 static void csimi_group_solve(void *context, int begin, int end) {
     const csimi_round *r = (const csimi_round *)context;
     for (; begin < end; begin++) {
         csimi_group *g = r->group + begin;
+        csim_status status = CSIM_OK;
         csimi_worker worker;
         int i;
         worker.arena = &g->arena;
         worker.tasks = NULL;
         worker.error = &g->error;
-        for (i = g->first; i < g->end && g->status == CSIM_OK; i++)
-            g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker,
-                                           r->answer + (i - r->group->first));
-        g->end = g->status ? i - 1 : i;
+        for (i = g->first; i < g->end; i++) {
+            csimi_answer *answer = r->answer + (i - r->group->first);
+            if (answer->phase == r->phase)
+                status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+            if (status == CSIM_OK) continue;
+            g->status = status;
+            g->end = i;
+        }
     }
+}
+
+/* A budget is handed on from island to island: what it certifies is done in their order, and only what is left, their
+   bounded frames, side by side. */
+static bool csimi_group_try(const csimi_round *r, csimi_group *g) {
+    csimi_worker worker;
+    int i;
+    worker.arena = &g->arena;
+    worker.tasks = &r->world->def.tasks;
+    worker.error = &g->error;
+    for (i = g->first; i < g->end; i++) {
+        csimi_answer *answer = r->answer + (i - r->group->first);
+        answer->phase = CSIMI_PHASE_TRY;
+        g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+        if (g->status) g->end = i;
+        if (g->status) return false;
+        csimi_spend(r->frame, answer);
+    }
+    return true;
 }
 
 /* Makes room for what this island holds, as a world that is nothing else. */
@@ -241,25 +274,31 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
 /* As many groups as there is memory for, from island *first of the order on; *first: the next one. */
 static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const uint64_t *order, int *first,
                                      csimi_arena *arena) {
-    const int begin = *first, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
+    const int begin = *first;
     const size_t mark = arena->used;
     csimi_round r;
-    int i, k, groups = 0;
+    int i, k, groups = 0, last = csimi_imin(f->island_count, begin + CSIMI_ANSWERS);
     r.world = w;
     r.frame = f;
     r.order = order;
     r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
     r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    r.phase = csimi_keeps(w) && w->def.solver.solver != CSIM_SOLVER_BOUNDED ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+    if (!arena->overflow) CSIMI_MEMSET(r.answer, 0, (size_t)(last - begin) * sizeof *r.answer);
     for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
-        const size_t bytes = csimi_group_of(&r, i, last, r.group + groups), left = arena->size - arena->used;
+        csimi_group *g = r.group + groups;
+        const size_t bytes = csimi_group_of(&r, i, last, g), left = arena->size - arena->used;
         if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
-        r.group[groups].arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        if (r.phase == CSIMI_PHASE_REST && !csimi_group_try(&r, g)) last = g->end;
     }
     arena->overflow = false; /* no room for any: they are solved one after the other */
     csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
     for (k = 0; k < groups; k++) {
-        for (i = r.group[k].first; i < r.group[k].end; i++)
+        for (i = r.group[k].first; i < r.group[k].end; i++) {
+            if (r.phase == CSIMI_PHASE_WHOLE) csimi_spend(f, r.answer + (i - begin));
             csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+        }
         *first = i;
         if (!r.group[k].status) continue;
         w->error = r.group[k].error;
@@ -269,15 +308,15 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     return CSIM_OK;
 }
 
-/* Whether islands are solved side by side: there are threads, and no budget that one hands on to the next. */
-static bool csimi_side_by_side(const csim_world *w) {
-#ifndef CONDSIM_OPENMP
-    if (!w->def.tasks.run) return false;
+static bool csimi_has_threads(const csim_world *w) {
+#ifdef CONDSIM_OPENMP
+    return (void)w, true;
+#else
+    return w->def.tasks.run != NULL;
 #endif
-    return !csimi_keeps(w) || w->def.solver.solver == CSIM_SOLVER_BOUNDED;
 }
 #else
-#define csimi_side_by_side(w) false
+#define csimi_has_threads(w) false
 #define csimi_solve_round(w, f, order, first, arena) CSIM_OK
 #endif
 
@@ -303,11 +342,11 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
-        if (csimi_side_by_side(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+        if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
-    csimi_to_world(f);
+    csimi_to_world(f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -319,6 +358,6 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
     csimi_to_islands(f);
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
-    csimi_to_world(f);
+    csimi_to_world(f, arena);
     return CSIM_OK;
 }

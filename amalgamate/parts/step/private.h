@@ -478,13 +478,16 @@ typedef struct csimi_worker {
     const csim_tasks *tasks;
     csim_error *error;
 } csimi_worker;
-/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits of its bounded frame and
-   those done; which frame it got; its push-out, m. */
+/* What is to be done of a solve: all, what comes before a bounded frame, this. */
+typedef enum csimi_phase { CSIMI_PHASE_WHOLE, CSIMI_PHASE_TRY, CSIMI_PHASE_REST } csimi_phase;
+/* What is gathered of one. In worlds with bounded frames also: what its leader keeps; visits reserved for it and those
+   done; which bounded frame it gets and its substeps; its push-out, m. */
 typedef struct csimi_answer {
     csim_outcome outcome;
+    csimi_phase phase; /* in; out: REST where its bounded frame is left to do */
     csimi_pace pace;
     long own, spent;
-    int bounded;
+    int bounded, substeps;
     double pushed;
 } csimi_answer;
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
@@ -509,8 +512,12 @@ typedef struct csimi_within {
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key);
-CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
-                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+/* Tries to certify an island with what is left of the budget, and decides whether it gets a bounded frame ... */
+CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
+/* ... which it gets here. */
+CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);

@@ -101,7 +101,7 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
     }
 }
 
-static csim_status csimi_within_try(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
+static csim_status csimi_within_run(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
                                     csim_outcome *outcome) {
     return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
 }
@@ -133,21 +133,22 @@ static long csimi_within_iteration(const csim_problem *p) {
     return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
 }
 
-CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f, csimi_within *c,
-                                        csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
+CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = &a->pace;
     csim_status status;
-    int substeps = f->substeps, spent, i;
+    int spent;
     bool lumped, bounded = !f->again || forced;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     *pace = w->store.body[csimi_block_owner(&w->store, c->block[0])].pace;
     lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    a->substeps = f->substeps;
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own;
     if (!bodies && bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &substeps, &lumped);
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
@@ -155,7 +156,7 @@ CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
-        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
         a->spent = each * spent;
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -166,20 +167,27 @@ CSIMI_FN csim_status csimi_within_solve(const csim_world *w, csimi_step_frame *f
     }
     if (bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
     a->bounded = !bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1;
-    if (bounded) {
+    if (bounded) a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, csimi_within *c,
+                                      csim_solver_params *params, csimi_worker *worker, csimi_answer *a) {
+    csim_status status;
+    int i;
+    if (a->bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
-        params->substeps = substeps;
-        params->inner = lumped;
+        params->substeps = a->substeps;
+        params->inner = a->bounded == CSIMI_WITHIN_LUMPED;
         params->tolerance = w->def.solver.tolerance;
         params->gap = c->gap;
         params->pulse = c->pulse;
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
-        if (!lumped && !f->again) csimi_within_forget(w, c);
-        if ((status = csimi_within_try(c, params, worker, &a->outcome)) != 0) return status;
+        if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
+        if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
-        a->spent += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
@@ -191,8 +199,6 @@ CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int 
     const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     int i;
-    f->reserved -= a->own;
-    f->work += a->spent;
     if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace;
     for (i = 0; i < n; i++) f->pace[csimi_block_owner(&w->store, block[i])].bounded = a->bounded;
     if (!a->bounded) return;
