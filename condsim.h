@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5ca59ce52739d241
+   Hash of the parts: fae7aa54c41d3f92
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -39,8 +39,6 @@
 
 /* ==== begin base/config.h ======================================================================================= */
 /* base/config: version, compiler detection, options, the real type, linkage. */
-#ifndef CSIM_CONFIG_H
-#define CSIM_CONFIG_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -342,12 +340,8 @@ typedef double csim_real;
 #define csim_problem_certify csim_problem_certify_float
 #endif
 
-#endif
-
 /* ==== begin base/status.h ======================================================================================= */
 /* base/status: what a call returns, and the sentence that goes with it. */
-#ifndef CSIM_STATUS_H
-#define CSIM_STATUS_H
 
 /* name, value, sentence. CSIM_OK is 0, every failure is negative; values never change once released. */
 #define CSIM_STATUS_LIST(X)                                                                                  \
@@ -393,12 +387,8 @@ typedef struct csim_error {
 /* One sentence for a status; never null; the text is constant. */
 CSIM_API const char *csim_status_text(csim_status status);
 
-#endif
-
 /* ==== begin base/memory.h ======================================================================================= */
 /* base/memory: where the library's memory comes from. */
-#ifndef CSIM_MEMORY_H
-#define CSIM_MEMORY_H
 
 /* A source of memory. All fields zero: malloc and free (a failure under CONDSIM_NO_HEAP).
    alloc returns a block of at least size bytes aligned to align (a power of two, 64 at most), or null;
@@ -412,12 +402,8 @@ typedef struct csim_allocator {
     size_t allocation_limit; /* most calls of alloc in all; 0: no limit */
 } csim_allocator;
 
-#endif
-
 /* ==== begin base/parallel.h ===================================================================================== */
 /* base/parallel: the one hook through which work is spread over threads. */
-#ifndef CSIM_PARALLEL_H
-#define CSIM_PARALLEL_H
 
 /* A range of work: handles the items begin <= i < end. */
 typedef void csim_range_fn(void *context, int begin, int end);
@@ -431,12 +417,8 @@ typedef struct csim_tasks {
     void *user; /* handed to run */
 } csim_tasks;
 
-#endif
-
 /* ==== begin math/vec3.h ========================================================================================= */
 /* math/vec3: the small types of the interface. Right-handed; matrices are row-major; quaternions are (w, x, y, z). */
-#ifndef CSIM_VEC3_H
-#define CSIM_VEC3_H
 
 /* Point, vector, or three numbers of any kind. */
 typedef struct csim_vec3 {
@@ -539,12 +521,8 @@ CSIM_API csim_real csim_length(csim_vec3 a);
 /* a / |a|, or (0,0,0) when a is zero. */
 CSIM_API csim_vec3 csim_normalize(csim_vec3 a);
 
-#endif
-
 /* ==== begin sparse/block3.h ===================================================================================== */
 /* sparse/block3: symmetric matrices of 3x3 blocks in compressed rows. */
-#ifndef CSIM_BLOCK3_H
-#define CSIM_BLOCK3_H
 
 /* A square matrix of n x n blocks, each 3x3 row-major. Both triangles are stored, columns ascend inside a row, and
    every diagonal block is present. The arrays belong to whoever made the matrix. */
@@ -557,12 +535,8 @@ typedef struct csim_block_matrix {
     csim_real *val; /* [9 times as many] blocks */
 } csim_block_matrix;
 
-#endif
-
 /* ==== begin collide/shape.h ===================================================================================== */
 /* collide/shape: rigid shapes, their mass, and contact points between them; stateless functions on plain data. */
-#ifndef CSIM_SHAPE_H
-#define CSIM_SHAPE_H
 
 #define CSIM_HULL_MAX_VERTICES 64
 #define CSIM_HULL_MAX_FACES 124 /* 2 V - 4 */
@@ -694,8 +668,6 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
 CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                 csim_vec3 *lower, csim_vec3 *upper);
 
-#endif
-
 /* ==== begin collide/field.h ===================================================================================== */
 /* collide/field: triangle meshes and height fields as shapes: a block of bytes that shapes refer to, made at load.
 
@@ -705,8 +677,6 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
    negative where the generalized winding number (Jacobson, Kavan and Sorkine-Hornung 2013) is above 1/2, so that holes
    and flipped triangles do little harm. What is thinner than a cell may be missing: csim_field_info.error says how far
    the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, by triangles. */
-#ifndef CSIM_FIELD_H
-#define CSIM_FIELD_H
 
 /* A closed triangle mesh and how finely it is sampled. */
 typedef struct csim_mesh_field_def {
@@ -793,12 +763,8 @@ CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
    restores it needs a body with the same one. */
 CSIM_API csim_shape csim_field_shape(const csim_field *field);
 
-#endif
-
 /* ==== begin model/material.h ==================================================================================== */
 /* model/material: elastic materials of solids and cloth, and their activation. */
-#ifndef CSIM_MATERIAL_H
-#define CSIM_MATERIAL_H
 
 /* Isotropic hyperelastic laws; all agree with Hooke's law of the same E and nu at small strain. */
 typedef enum csim_material {
@@ -815,13 +781,9 @@ typedef struct csim_activation {
     csim_vec3 fibre;    /* direction in the rest shape, any length; used when tension is not 0 */
 } csim_activation;
 
-#endif
-
 /* ==== begin model/modes.h ======================================================================================= */
 /* model/modes: the modes that a reduced body (world/reduced.h) deforms in, u = U q, made from a tetrahedral mesh by
    examples/modes (the program condsim-modes). Barbic and James 2005. */
-#ifndef CSIM_MODES_H
-#define CSIM_MODES_H
 
 #define CSIM_MODES_MOST 24
 
@@ -859,12 +821,8 @@ CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes);
    CSIM_OUT_OF_RANGE (not aligned to 8), CSIM_BAD_SNAPSHOT (truncated, damaged, of another version). */
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error);
 
-#endif
-
 /* ==== begin model/articulation.h ================================================================================ */
 /* model/articulation: the joints of articulated bodies. */
-#ifndef CSIM_TREE_JOINT_H
-#define CSIM_TREE_JOINT_H
 
 /* How a link moves against its parent. Axes and origin of the joint are those of the link. */
 typedef enum csim_tree_joint {
@@ -878,8 +836,6 @@ typedef enum csim_tree_joint {
     CSIM_TREE_JOINT_COUNT_
 } csim_tree_joint;
 
-#endif
-
 /* ==== begin contact/problem.h =================================================================================== */
 /* contact/problem: the one problem every solver sees.
 
@@ -888,8 +844,6 @@ typedef enum csim_tree_joint {
    A [kg] symmetric positive definite in 3x3 blocks, v [m/s or rad/s], lambda [N s] impulses in the contact frame
    (n, t1, t2), J from the rows R and the terms of the two sides, phi [m/s] an offset that carries the gap, restitution
    and the velocity of moving ground. COND paper eq. 1 and 11. */
-#ifndef CSIM_PROBLEM_H
-#define CSIM_PROBLEM_H
 
 /* What ties u and lambda together at one contact; csim_project is the closed form of each. */
 typedef enum csim_law {
@@ -978,12 +932,8 @@ typedef struct csim_solution {
    Fails: CSIM_BAD_PROBLEM, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error);
 
-#endif
-
 /* ==== begin contact/law.h ======================================================================================= */
 /* contact/law: the closed-form projections, one function per law. Stateless. */
-#ifndef CSIM_LAW_H
-#define CSIM_LAW_H
 
 /* lambda = Project(trial): the impulse of one contact from the trial impulse -u / gamma (COND paper eq. 23-26).
    gamma [1/kg] is needed by the invertible law (trial is then rescaled by gamma / (gamma + omega)) and ignored by the
@@ -996,12 +946,8 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
 /* Invertible law: the impulse that belongs to the velocity u = J v + phi, without solving anything. */
 CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real *u, csim_real *lambda);
 
-#endif
-
 /* ==== begin contact/certificate.h =============================================================================== */
 /* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone. */
-#ifndef CSIM_CERTIFICATE_H
-#define CSIM_CERTIFICATE_H
 
 /* How well (v, lambda) obeys the laws; 0 is perfect. The first four are relative; certified at a tolerance means that
    none of them is above it (csim_certificate_worst). */
@@ -1047,12 +993,8 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate);
 
-#endif
-
 /* ==== begin solve/single.h ====================================================================================== */
 /* solve/single: one contact alone. Stateless: no problem, no world, no workspace. */
-#ifndef CSIM_SINGLE_H
-#define CSIM_SINGLE_H
 
 /* How a sliding contact is solved. Opening and sticking are the same for all. */
 typedef enum csim_contact_method {
@@ -1075,12 +1017,8 @@ typedef enum csim_contact_method {
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
                                         csim_contact_method method, csim_real *lambda);
 
-#endif
-
 /* ==== begin solve/solver.h ====================================================================================== */
 /* solve/solver: choosing and calling a solver. */
-#ifndef CSIM_SOLVER_H
-#define CSIM_SOLVER_H
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
@@ -1269,8 +1207,6 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
 CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
                                        const csim_real *force_change, csim_real *D);
 
-#endif
-
 /* ==== begin solve/impulse.h ===================================================================================== */
 /* solve/impulse: the contact problem without bodies, at the level of impulses.
 
@@ -1278,8 +1214,6 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
 
    W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all
    in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D. */
-#ifndef CSIM_IMPULSE_H
-#define CSIM_IMPULSE_H
 
 /* The problem; all arrays belong to the caller. */
 typedef struct csim_impulse_problem {
@@ -1325,13 +1259,9 @@ typedef struct csim_solver_info {
 /* The line of one solver; all fields null or false when there is no such solver. */
 CSIM_API csim_solver_info csim_describe_solver(csim_solver solver);
 
-#endif
-
 /* ==== begin solve/reference.h =================================================================================== */
 /* solve/reference: the direct way, for comparisons (CONDSIM_REFERENCE): sparse Cholesky of A and the Delassus matrix
    W = J A^-1 J' in full. Its memory grows with the square of the contacts; nothing else in the library uses it. */
-#ifndef CSIM_REFERENCE_H
-#define CSIM_REFERENCE_H
 
 #ifdef CONDSIM_REFERENCE
 
@@ -1354,14 +1284,11 @@ CSIM_API void csim_reference_velocity(const csim_reference *reference, const csi
 CSIM_API size_t csim_reference_blocks(const csim_reference *reference);
 
 #endif
-#endif
 
 /* ==== begin world/world.h ======================================================================================= */
 /* world/world: bodies, springs and contact stepped together.
 
    SI units, right-handed. A world belongs to one thread at a time; different worlds are independent. */
-#ifndef CSIM_WORLD_H
-#define CSIM_WORLD_H
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
@@ -1930,16 +1857,12 @@ CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
 CSIM_API const char *csim_build_info(void);
 
-#endif
-
 /* ==== begin world/cable.h ======================================================================================= */
 /* world/cable: cables, rods, ropes: chains of edges that stretch, shear, bend and twist.
 
    n nodes carry the mass, an edge between two of them carries a frame whose third axis is the tangent at rest. Forces
    of an edge follow the strain of its middle, moments of a joint the turn between two frames: second order in the
    length of an edge. Keep turns below 1 rad a joint. docs/cables.md. */
-#ifndef CSIM_CABLE_H
-#define CSIM_CABLE_H
 
 /* How an end is held by the world. Other bodies hold it by csim_create_pin (position) and csim_create_clamp. */
 typedef enum csim_cable_end {
@@ -2030,16 +1953,12 @@ CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id
 /* Torque on one edge for the next step only, N m, world axes; adds up. */
 CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque);
 
-#endif
-
 /* ==== begin world/joint.h ======================================================================================= */
 /* world/joint: hard joints between bodies, as bilateral and box rows of the problem; docs/joints.md.
 
    A joint costs no stiffness in A and holds at the end of the step, not only to first order: rows are corrected until
    the positions that the velocity leads to satisfy the joint (the SHAKE iteration of Ryckaert, Ciccotti and Berendsen
    1977). Islands of rigid bodies close to the rounding of the solver, about 1e-11 m. */
-#ifndef CSIM_JOINT_H
-#define CSIM_JOINT_H
 
 /* What a joint holds. Its coordinate is 0 when the joint is made, and grows as a moves against b along the axis. */
 typedef enum csim_joint_kind {
@@ -2189,12 +2108,8 @@ CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_l
    many there are. A broken one holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
 
-#endif
-
 /* ==== begin world/cloth.h ======================================================================================= */
 /* world/cloth: sheets of triangles that stretch, bend and touch. */
-#ifndef CSIM_CLOTH_H
-#define CSIM_CLOTH_H
 
 /* Cloth, paper, a thin shell. Its vertices are nodes (csim_body_get_nodes, csim_body_set_node_motion to pin or drag,
    springs and pins by vertex). Membrane: plane stress of a sheet of this thickness; bending: a plate of rigidity
@@ -2237,8 +2152,6 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void);
    three at an edge), vertices that no triangle uses. */
 CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id);
 
-#endif
-
 /* ==== begin world/tree.h ======================================================================================== */
 /* world/tree: articulated bodies (robots) in reduced coordinates; docs/robots.md.
 
@@ -2248,8 +2161,6 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 
    Rates, forces and rows of matrices are counted in the order of the links, each with the coordinates of its joint
    (csim_tree_joint); positions alike, with 4 numbers for a ball and 7 for a floating joint. */
-#ifndef CSIM_TREE_H
-#define CSIM_TREE_H
 
 /* A link, its joint and the drive of that joint. */
 typedef struct csim_tree_link_def {
@@ -2401,16 +2312,12 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
                                                 csim_vec3 impulse);
 
-#endif
-
 /* ==== begin world/reduced.h ===================================================================================== */
 /* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; docs/reduced.md.
 
    Unknowns are the velocity of the centre of mass, the angular velocity of the frame and the rates of q, one dense
    block as of a tree. Nodes of the body (csim_body_get_nodes, forces, springs, contact) are the surface vertices of its
    model, in the order of csim_modes_view.vertex; they follow and cannot be set. Contact acts on any vertex and face. */
-#ifndef CSIM_REDUCED_H
-#define CSIM_REDUCED_H
 
 /* A body of a model, and how it starts. */
 typedef struct csim_reduced_def {
@@ -2440,7 +2347,6 @@ CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacit
 CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate);
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
                                             const csim_real *rate);
-#endif
 
 /* ==== begin world/queries.h ===================================================================================== */
 /* world/queries: what lies where: rays, casts of shapes, overlaps and closest points.
@@ -2452,8 +2358,6 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, 
    something, finds what may be met; then rays are exact for every kind (meshes: the surface of their grid), casts and
    overlaps are exact between convex shapes, particles, cables and triangles (cylinders to 1e-6 of their size), and go
    by the points that stand for both where a mesh field is met. docs/queries.md. */
-#ifndef CSIM_QUERIES_H
-#define CSIM_QUERIES_H
 
 /* What of a body was met. */
 typedef enum csim_query_part {
@@ -2532,8 +2436,6 @@ CSIM_API int csim_world_overlap_box(const csim_world *world, const csim_query_de
 CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query_def *def, csim_vec3 point,
                                        csim_real within, csim_query_hit *hit);
 
-#endif
-
 /* ==== begin world/events.h ====================================================================================== */
 /* world/events: what happened in the last step: who began to touch, who hit whom, what moved, what broke.
 
@@ -2544,8 +2446,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
 
    A shape that is a sensor (csim_shape) never touches: it sees what comes as near as that, by the same two distances,
    of bodies of every kind, static ones too; its own body and other sensors it does not see. docs/events.md. */
-#ifndef CSIM_EVENTS_H
-#define CSIM_EVENTS_H
 
 /* Two shapes that touch, began to or no longer do. Bodies of nodes are one shape. */
 typedef struct csim_touch_event {
@@ -2610,16 +2510,12 @@ typedef struct csim_events {
    touched, and what sensors saw, in the step that was saved; the other arrays are empty. */
 CSIM_API csim_events csim_world_events(const csim_world *world);
 
-#endif
-
 /* ==== begin world/alter.h ======================================================================================= */
 /* world/alter: bodies and their shapes changed and listed while a world runs; docs/bodies.md.
 
    Setters return CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE
    or CSIM_WRONG_KIND and change nothing then; getters the first three and CSIM_OUT_OF_RANGE (no such shape). What is
    set holds from the next step on and is part of snapshots. */
-#ifndef CSIM_ALTER_H
-#define CSIM_ALTER_H
 
 /* ---- surfaces: friction, restitution, filter, conveyor */
 
@@ -2718,15 +2614,11 @@ CSIM_API int csim_body_links(const csim_world *world, csim_body_id id, csim_link
 /* Contacts of the last step that a body has, in their order. */
 CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_contact_info *out, int capacity);
 
-#endif
-
 /* ==== begin world/character.h =================================================================================== */
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
    a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
    numbers it keeps for itself (examples/08_character.c, scene character). As queries, these calls change nothing, take
    no memory and may be asked from many threads. docs/characters.md. */
-#ifndef CSIM_CHARACTER_H
-#define CSIM_CHARACTER_H
 
 /* The capsule: a segment swept by a ball; a and b may be one point. */
 typedef struct csim_mover {
@@ -2767,13 +2659,9 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
                                            const csim_mover *capsule, csim_vec3 way, csim_real skin,
                                            csim_plane *planes, int capacity, int *count);
 
-#endif
-
 /* ==== begin world/draw.h ======================================================================================== */
 /* world/draw: what a world looks like, as lines, triangles and points for a debugger's screen. Callbacks of the caller
    draw; the library only says what and where. The world is const and no memory is taken. docs/debugging.md. */
-#ifndef CSIM_DRAW_H
-#define CSIM_DRAW_H
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
@@ -2819,16 +2707,12 @@ CSIM_API csim_draw csim_default_draw(void);
    per_impulse, ground, around, within, triangles), CSIM_CAPACITY (island_count), CSIM_LOCKED; nothing is drawn then. */
 CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw);
 
-#endif
-
 /* ==== begin world/record.h ====================================================================================== */
 /* world/record: a world's history in the caller's memory, so that a bug report is one file. docs/recording.md.
 
    Between two steps a recording looks at what calls have made of the world, whichever they were: bytes of a snapshot
    that differ from those after the last step are written down, then the step with its length, status and hash. Playing
    it back does the same to another world and compares. */
-#ifndef CSIM_RECORD_H
-#define CSIM_RECORD_H
 
 /* A recording being made. All memory is the caller's; the fields are the library's. */
 typedef struct csim_recording {
@@ -2873,12 +2757,8 @@ CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size
    (scratch), CSIM_BAD_SNAPSHOT, and what restoring fails with. */
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
 
-#endif
-
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
-#ifndef CSIM_MESH_H
-#define CSIM_MESH_H
 
 #ifdef CONDSIM_FLOAT
 #define csim_mesh_load_text csim_mesh_load_text_float
@@ -2992,12 +2872,8 @@ CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator 
 #endif
 #endif
 
-#endif
-
 /* ==== begin io/urdf.h =========================================================================================== */
 /* io/urdf: robots described in URDF, as definitions of trees. */
-#ifndef CSIM_URDF_H
-#define CSIM_URDF_H
 
 #ifndef CONDSIM_NO_URDF
 
@@ -3057,13 +2933,10 @@ CSIM_API int csim_urdf_find(const csim_urdf *robot, const char *link_name);
 CSIM_API void csim_urdf_free(csim_urdf *robot);
 
 #endif
-#endif
 
 /* ==== begin io/stb_ds.h ========================================================================================= */
 /* io/stb_ds: for users who keep their data in the arrays of stb_ds.h. The core never depends on it, because those
    arrays cannot report a failed allocation. Define CONDSIM_STB_DS and include stb_ds.h before this file. */
-#ifndef CSIM_STB_DS_H
-#define CSIM_STB_DS_H
 
 #ifdef CONDSIM_STB_DS
 #ifndef arraddnptr
@@ -3083,8 +2956,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
      arrlen(arr) > 0 ? csim_body_get_nodes((world), (id), (arr), 3) : CSIM_OK)
 #endif
 
-#endif
-
 #endif /* CONDSIM_H */
 
 #if defined(CONDSIM_IMPLEMENTATION) && !defined(CONDSIM_IMPLEMENTED)
@@ -3093,8 +2964,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 
 /* ==== begin base/private.h ====================================================================================== */
 /* base/private: what every part may use and no user sees. */
-#ifndef CSIMI_BASE_PRIVATE_H
-#define CSIMI_BASE_PRIVATE_H
 
 /* In the single header a private function is static, unless the tests, who share one object of it, define this; when
    the parts are compiled as a library it is shared. */
@@ -3315,12 +3184,8 @@ CSIMI_FN csim_real csimi_exp(csim_real x);
 CSIMI_FN csim_real csimi_log(csim_real x);
 #endif
 
-#endif
-
 /* ==== begin math/private.h ====================================================================================== */
 /* math/private: 3x3 algebra on plain arrays of 9 (row-major) and 3. */
-#ifndef CSIMI_MATH_PRIVATE_H
-#define CSIMI_MATH_PRIVATE_H
 
 CSIM_INLINE void csimi_store3(csim_real *p, csim_vec3 v) { p[0] = v.x; p[1] = v.y; p[2] = v.z; }
 CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1], p[2]); }
@@ -3420,12 +3285,8 @@ CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R);
    it lies along n. */
 CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *R);
 
-#endif
-
 /* ==== begin sparse/private.h ==================================================================================== */
 /* sparse/private: patterns, products and Krylov solvers on block matrices. */
-#ifndef CSIMI_SPARSE_PRIVATE_H
-#define CSIMI_SPARSE_PRIVATE_H
 
 /* ---- pattern.c: a pattern from pairs of block indices */
 
@@ -3543,8 +3404,6 @@ CSIMI_FN size_t csimi_aggregate_scratch(int n);
 CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_real *x, int count, int *aggregate,
                              int *scratch);
 
-#endif
-
 /* ==== begin model/private.h ===================================================================================== */
 /* model/private: the state of everything that moves, and the table that each kind of model fills.
 
@@ -3553,8 +3412,6 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
    of rigid body k; then come the angular velocity of each edge frame, the coordinates of trees, and the massless
    coordinates behind soft rows of joints.
    Models see this plain struct only, never the world. */
-#ifndef CSIMI_MODEL_PRIVATE_H
-#define CSIMI_MODEL_PRIVATE_H
 
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
@@ -4080,12 +3937,8 @@ CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
 CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
                                  csim_real *J);
 
-#endif
-
 /* ==== begin collide/private.h =================================================================================== */
 /* collide/private: the broad phase, building hulls, boxes and hulls against each other. */
-#ifndef CSIMI_COLLIDE_PRIVATE_H
-#define CSIMI_COLLIDE_PRIVATE_H
 
 /* Whether a build has shapes of a kind, and the kind of one, which csimi_check_shape has looked at: code for what is
    left out goes with it. */
@@ -4558,12 +4411,8 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
                             csim_pose p, csim_real most, csimi_ray_hit *hit, csim_vec3 *point);
 CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_vec3 *upper);
 
-#endif
-
 /* ==== begin contact/private.h =================================================================================== */
 /* contact/private: islands and nodalization. */
-#ifndef CSIMI_CONTACT_PRIVATE_H
-#define CSIMI_CONTACT_PRIVATE_H
 
 /* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
    others is left out. Rows of joints and trees are bilateral or boxes. */
@@ -4658,12 +4507,8 @@ CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */
 CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
 
-#endif
-
 /* ==== begin solve/private.h ===================================================================================== */
 /* solve/private: what the solver files share. */
-#ifndef CSIMI_SOLVE_PRIVATE_H
-#define CSIMI_SOLVE_PRIVATE_H
 
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -5430,12 +5275,8 @@ CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
 CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
                              const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
 
-#endif
-
 /* ==== begin solve/cond.h ======================================================================================== */
 /* solve/cond.h: what COND's files share: the state of a solve, and the functions of one file that another calls. */
-#ifndef CSIMI_COND_H
-#define CSIMI_COND_H
 
 enum {
     CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
@@ -5609,15 +5450,11 @@ CSIMI_FN void csimi_cond_part(const csim_problem *problem, const csim_solution *
 CSIMI_FN bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csim_real full, csim_real *share);
 CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
 
-#endif
-
 /* ==== begin store/private.h ===================================================================================== */
 /* store/private: the world's memory: bodies of every kind, links, and what is read and set of them.
 
    Every array of the world lives in one block, laid out by one routine from one list (CSIMI_WORLD_ARRAYS), which also
    grows, compacts, saves, restores and hashes it. Scratch for a step is the tail of the block. */
-#ifndef CSIMI_STORE_PRIVATE_H
-#define CSIMI_STORE_PRIVATE_H
 
 /* Numbers that are 0 where nothing has a mesh and no snapshot brings one: two bits are room enough. */
 #if CSIMI_KEEPS_MESHES
@@ -6432,12 +6269,8 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
 
-#endif
-
 /* ==== begin step/private.h ====================================================================================== */
 /* step/private: the stages of a step, and the frame they share. */
-#ifndef CSIMI_STEP_PRIVATE_H
-#define CSIMI_STEP_PRIVATE_H
 
 /* Whether bodies of a build meet each other: boxes and hulls alone, which know no stacks, meet half-spaces, and those
    stand. And whether each is then an island of its own, for nothing else ties them together either. */
@@ -7048,12 +6881,8 @@ CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 /* Scratch that a step of a world with these capacities can need. */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
-#endif
-
 /* ==== begin world/private.h ===================================================================================== */
 /* world/private: definitions and calls of users. */
-#ifndef CSIMI_WORLD_PRIVATE_H
-#define CSIMI_WORLD_PRIVATE_H
 
 /* ---- scratch of create calls */
 
@@ -7104,12 +6933,8 @@ CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, c
 CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
-#endif
-
 /* ==== begin io/private.h ======================================================================================== */
 /* io/private: a cursor over text with one way to fail, growing arrays, and the reader all mesh formats fill. */
-#ifndef CSIMI_IO_PRIVATE_H
-#define CSIMI_IO_PRIVATE_H
 
 #ifndef CONDSIM_NO_LOADERS
 
@@ -7227,7 +7052,6 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r);
 CSIMI_FN bool csimi_read_tetgen_nodes(csimi_mesh_reader *r);
 CSIMI_FN bool csimi_read_tetgen_elements(csimi_mesh_reader *r);
 
-#endif
 #endif
 CSIMI_COLD
 /* ==== begin base/status.c ======================================================================================= */
@@ -52940,6 +52764,11 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
         return none;                         \
     }
 #define CSIMI_ERROR_OF(world) ((world) ? &(world)->error : NULL)
+/* A whole function: it refuses, with a sentence in the error, in the world's, or without one. */
+#define CSIMI_LACKS_BY(error, feature) \
+    { return CSIMI_ABSENT((error), __func__, "CONDSIM_NO_" #feature); }
+#define CSIMI_LACKS_IN(world, feature) CSIMI_LACKS_BY(CSIMI_ERROR_OF(world), feature)
+#define CSIMI_LACKS(feature) CSIMI_LACKS_BY(NULL, feature)
 /* No parameter of theirs is needed, and to name each one in vain would hide that. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
@@ -52952,57 +52781,43 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 }
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
-CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
-CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
-CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cable", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_clamp", "CONDSIM_NO_CABLE");
-}
+CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def) CSIM_API csim_clamp_def
+                                               csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def) CSIM_API
+                                               csim_status csim_create_cable(csim_world *world, const csim_cable_def
+                                               *def, csim_body_id *id) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, CABLE)
 CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
-CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_radius", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_frames", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_spins", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_forces", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_tensions", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_moments", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
-                                          csim_vec3 angular_velocity) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame_motion", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_add_torque", "CONDSIM_NO_CABLE");
-}
+CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation, csim_vec3
+                                          angular_velocity) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion)
+    CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque)
+    CSIMI_LACKS_IN(world, CABLE)
 #endif
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
-CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cloth", "CONDSIM_NO_CLOTH");
-}
+CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def) CSIM_API csim_status
+                                               csim_create_cloth(csim_world *world, const csim_cloth_def *def,
+                                               csim_body_id *id) CSIMI_LACKS_IN(world, CLOTH)
 #endif
 
 #if defined(CONDSIM_NO_PARTICLES)
-CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_particle", "CONDSIM_NO_PARTICLES");
-}
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, PARTICLES)
 #endif
 
 #if !CSIMI_HAS_NODES
@@ -53013,131 +52828,81 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
 
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_soft", "CONDSIM_NO_SOFT");
-}
+CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, SOFT)
 #endif
 
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
 CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
-CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
-}
+CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, TREE)
 #endif
 
 #if defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED)
 CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
                                      csimi_state *next) {}
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
-CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
-CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int
-                                          *rate, int *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_place", "CONDSIM_NO_TREE");
-}
+CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def) CSIM_API csim_tree_link_def
+                                             csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def) CSIM_API
+                                             csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int
+                                             *links, int *positions, int *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
+                                          int *rates) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions, csim_real
-                                         *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_state", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_parent", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_pose", "CONDSIM_NO_TREE");
-}
+                                         *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent)
+    CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose)
+    CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                             csim_vec3 *linear, csim_vec3 *angular) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_velocity", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) {
-    return CSIMI_ABSENT(NULL, "csim_tree_mass_matrix", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) {
-    return CSIMI_ABSENT(NULL, "csim_tree_bias", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                        csim_real *J) {
-    return CSIMI_ABSENT(NULL, "csim_tree_jacobian", "CONDSIM_NO_TREE");
-}
+                                             csim_vec3 *linear, csim_vec3 *angular) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_real
+                                        *J) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id, const csim_real
-                                                *accelerations, csim_real *forces) {
-    return CSIMI_ABSENT(NULL, "csim_tree_inverse_dynamics", "CONDSIM_NO_TREE");
-}
+                                                *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
-                                          csim_real *limit) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
-}
+                                          csim_real *limit) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape, int
+                                         *number) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density)
+    CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_reaction", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
-    return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const
-                                         csim_real *rates) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_state", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
-                                          csim_real rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_target", "CONDSIM_NO_TREE");
-}
+                                            csim_vec3 *torque) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link)
+    CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const csim_real
+                                         *rates) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position, csim_real
+                                          rate) CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
-                                               csim_vec3 rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_ball_target", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
-                                         csim_real rate_gain, csim_real effort) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_forces", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                              csim_vec3 force, csim_vec3 torque) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_force", "CONDSIM_NO_TREE");
-}
+                                               csim_vec3 rate) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness, csim_real
+                                         rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower, csim_real
+                                          upper) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link, const csim_softness
+                                                  *limit) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping, csim_real
+                                            friction) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
+                                                impulse) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
+                                              force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
-                                       csim_vec3 *angular) {
-    return csim_v3(0, 0, 0);
-}
+                                       csim_vec3 *angular) { return csim_v3(0, 0, 0); }
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate)
 CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
@@ -53161,29 +52926,22 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_REDUCED)
-CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
-CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_reduced", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def) CSIM_API csim_status
+                                                   csim_create_reduced(csim_world *world, const csim_reduced_def *def,
+                                                   csim_body_id *id) CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
-CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate) {
-    return CSIMI_ABSENT(NULL, "csim_reduced_get_state", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate)
+    CSIMI_LACKS(REDUCED)
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q, const csim_real
-                                            *rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_reduced_set_state", "CONDSIM_NO_REDUCED");
-}
+                                            *rate) CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
-CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
-CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_open_modes", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view) CSIM_API csim_status
+                                           csim_open_modes(const void *bytes, size_t size, const csim_modes **modes,
+                                           csim_error *error) CSIMI_LACKS_BY(error, REDUCED)
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {}
 CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) { return 0; }
 CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
-                                 csim_real *J) {
-    return 0;
-}
+                                 csim_real *J) { return 0; }
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
                                     csimi_state *next) {}
 CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {}
@@ -53197,33 +52955,23 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_JOINTS)
-CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
-CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_joint", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_pin", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_joint_get", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_motor", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
-                                           csim_real upper) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_joint_get_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
-}
+CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def) CSIM_API csim_status
+                                               csim_create_joint(csim_world *world, const csim_joint_def *def,
+                                               csim_link_id *id) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state)
+    CSIMI_LACKS(JOINTS)
+CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower, csim_real
+                                           upper) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis, csim_axis_state
+                                         *state) CSIMI_LACKS(JOINTS)
+CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point)
+    CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
@@ -53233,9 +52981,7 @@ CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *fra
 CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
 }
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
-                                   bool late) {
-    return false;
-}
+                                   bool late) { return false; }
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
 #endif
@@ -53328,28 +53074,20 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
 #if defined(CONDSIM_NO_RECORD)
 CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
 CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch, size_t
-                                       scratch_bytes, int every) {
-    return CSIM_UNSUPPORTED;
-}
-CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_record_step", "CONDSIM_NO_RECORD");
-}
+                                       scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h)
+    CSIMI_LACKS_IN(world, RECORD)
 CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch, size_t
-                                      scratch_bytes) {
-    return CSIM_UNSUPPORTED;
-}
-CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_replay_seek", "CONDSIM_NO_RECORD");
-}
+                                      scratch_bytes) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step)
+    CSIMI_LACKS_IN(world, RECORD)
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
-CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
-}
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
-}
+CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, SPRINGS)
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state)
+    CSIMI_LACKS(SPRINGS)
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
@@ -53362,9 +53100,7 @@ CSIMI_FN int csimi_default_aggregates(int nodes) { return 0; }
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
     defined(CONDSIM_NO_REDUCED)
 CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
-                                csimi_surface_hit *hit, csim_real *gap) {
-    return false;
-}
+                                csimi_surface_hit *hit, csim_real *gap) { return false; }
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {}
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {}
 CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) { return NULL; }
@@ -53374,9 +53110,7 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
     defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_FIELDS)
 CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within, const csimi_surface_skip
-                                    *skip, csimi_surface_hit *hit) {
-    return false;
-}
+                                    *skip, csimi_surface_hit *hit) { return false; }
 CSIMI_FN int csimi_surface_leaves(int count) { return 1; }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
@@ -53407,44 +53141,33 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, 
 #endif
 
 #if defined(CONDSIM_NO_FIELDS)
-CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def)
-CSIM_API csim_height_field_def csim_default_height_field_def(void) CSIMI_NOTHING(csim_height_field_def)
-CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_mesh_field_bytes", "CONDSIM_NO_FIELDS");
-}
-CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_height_field_bytes", "CONDSIM_NO_FIELDS");
-}
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def) CSIM_API
+                                                         csim_height_field_def csim_default_height_field_def(void)
+                                                         CSIMI_NOTHING(csim_height_field_def) CSIM_API csim_status
+                                                         csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t
+                                                         *bytes, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes, const
-                                               csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_mesh_field_in", "CONDSIM_NO_FIELDS");
-}
+                                               csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes, const
-                                                 csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
-}
-CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def)
-CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_triangle_field_bytes", "CONDSIM_NO_FIELDS");
-}
+                                                 csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def) CSIM_API
+                                                                 csim_status csim_triangle_field_bytes(const
+                                                                 csim_triangle_field_def *def, size_t *bytes, csim_error
+                                                                 *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes, const
-                                                   csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_triangle_field_in", "CONDSIM_NO_FIELDS");
-}
+                                                   csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) CSIMI_NOTHING(csimi_triangles)
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
 CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
 CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
-                                            uint32_t *name) {
-    return CSIMI_HUGE;
-}
+                                            uint32_t *name) { return CSIMI_HUGE; }
 CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
 CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) { return false; }
 CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
-                                   const csim_hull_data *hulls, csim_vec3 *n) {
-    return CSIMI_HUGE;
-}
+                                   const csim_hull_data *hulls, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
@@ -53455,9 +53178,8 @@ CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const 
                                      const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity) {
     return 0;
 }
-CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
-}
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field) CSIMI_NOTHING(csim_field_info)
 CSIM_API csim_shape csim_field_shape(const csim_field *field) CSIMI_NOTHING(csim_shape)
 CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
@@ -53465,19 +53187,13 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
 }
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
-                            csimi_ray_hit *hit) {
-    return 0;
-}
+                            csimi_ray_hit *hit) { return 0; }
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) { return csim_v3(0, 0, 0); }
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane, int
-                                 most) {
-    return 0;
-}
+                                 most) { return 0; }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
 CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
-                                       csim_pose *plane) {
-    return CSIMI_UNDER_RELIEF;
-}
+                                       csim_pose *plane) { return CSIMI_UNDER_RELIEF; }
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
@@ -53496,9 +53212,7 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {}
 CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
                                    const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
-                                   const csim_tasks *tasks) {
-    return false;
-}
+                                   const csim_tasks *tasks) { return false; }
 #endif
 
 #if defined(CONDSIM_NO_COND)
@@ -53510,17 +53224,13 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) { return 0; }
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
                                         *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
-                                        csim_outcome *outcome, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_impulse_solve", "CONDSIM_NO_IMPULSE");
-}
+                                        csim_outcome *outcome, csim_error *error) CSIMI_LACKS_BY(error, IMPULSE)
 #endif
 
 #if defined(CONDSIM_NO_RESTRAINT)
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
-                             csim_solution *solution, csim_outcome *outcome) {
-    return false;
-}
+                             csim_solution *solution, csim_outcome *outcome) { return false; }
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) { return false; }
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     return CSIM_OK;
@@ -53548,15 +53258,10 @@ CSIM_API csim_events csim_world_events(const csim_world *world) CSIMI_NOTHING(cs
 #endif
 
 #if defined(CONDSIM_NO_SLEEP)
-CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) {
-    return CSIMI_ABSENT(NULL, "csim_body_is_awake", "CONDSIM_NO_SLEEP");
-}
-CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_awake", "CONDSIM_NO_SLEEP");
-}
-CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_can_sleep", "CONDSIM_NO_SLEEP");
-}
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) CSIMI_LACKS(SLEEP)
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) CSIMI_LACKS_IN(world, SLEEP)
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep)
+    CSIMI_LACKS_IN(world, SLEEP)
 CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
     *count = 0;
     return NULL;
@@ -53564,18 +53269,12 @@ CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world 
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
-CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) {
-    return CSIMI_ABSENT(NULL, "csim_world_save", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) {
-    return CSIMI_ABSENT(NULL, "csim_world_keep", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_take_back", "CONDSIM_NO_SNAPSHOTS");
-}
+CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
+CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes)
+    CSIMI_LACKS_IN(world, SNAPSHOTS)
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes)
+    CSIMI_LACKS_IN(world, SNAPSHOTS)
 #endif
 
 #ifdef __GNUC__
@@ -53583,6 +53282,9 @@ CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer,
 #endif
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING
+#undef CSIMI_LACKS
+#undef CSIMI_LACKS_IN
+#undef CSIMI_LACKS_BY
 #undef CSIMI_ERROR_OF
 
 /* ==== begin io/text.c =========================================================================================== */
@@ -56260,7 +55962,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 CSIMI_WARM
 #ifndef CSIMI_KEEP_MACROS /* the library's own tests keep them */
 #undef CSIMI_AMALGAMATED
-#undef CSIMI_BASE_PRIVATE_H
 #undef CSIMI_FN
 #undef CSIMI_SIN
 #undef CSIMI_COS
@@ -56285,11 +55986,8 @@ CSIMI_WARM
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
-#undef CSIMI_MATH_PRIVATE_H
-#undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_COUPLES
 #undef CSIMI_UNITES
-#undef CSIMI_MODEL_PRIVATE_H
 #undef CSIMI_HAS_FAR
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
@@ -56298,7 +55996,6 @@ CSIMI_WARM
 #undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
 #undef CSIMI_MODES_VERSION
-#undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_FIELD_GUARD
 #undef CSIMI_SAMPLE_BLOCK
 #undef CSIMI_FIELD_TRIANGLES
@@ -56309,10 +56006,8 @@ CSIMI_WARM
 #undef CSIMI_FACET_FLAT
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
-#undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_HAS_ROWS
 #undef CSIMI_HAS_LAWS
-#undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_QUADS
 #undef CSIMI_QUAD
 #undef CSIMI_QUAD_SET
@@ -56322,8 +56017,6 @@ CSIMI_WARM
 #undef CSIMI_LAYOUT_BYTES
 #undef CSIMI_BURST_SMALL
 #undef CSIMI_BURST_NUMBERS
-#undef CSIMI_COND_H
-#undef CSIMI_STORE_PRIVATE_H
 #undef CSIMI_OF_MESH
 #undef CSIMI_SLEEP_ARRAYS
 #undef CSIMI_SOLID_ARRAYS
@@ -56355,7 +56048,6 @@ CSIMI_WARM
 #undef CSIMI_UNIT
 #undef CSIMI_COUNT_OF
 #undef CSIMI_GUARD
-#undef CSIMI_STEP_PRIVATE_H
 #undef CSIMI_MEETS
 #undef CSIMI_ALONE
 #undef CSIMI_SIDE_BY_SIDE
@@ -56363,8 +56055,6 @@ CSIMI_WARM
 #undef CSIMI_FOUND_TOLD
 #undef CSIMI_TOLD_APART
 #undef CSIMI_AGAIN
-#undef CSIMI_WORLD_PRIVATE_H
-#undef CSIMI_IO_PRIVATE_H
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT
 #undef CSIMI_FOURS
@@ -56511,6 +56201,9 @@ CSIMI_WARM
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING
 #undef CSIMI_ERROR_OF
+#undef CSIMI_LACKS_BY
+#undef CSIMI_LACKS_IN
+#undef CSIMI_LACKS
 #undef CSIMI_NO_CHARACTER
 #undef CSIMI_NO_QUERY
 #endif

@@ -262,9 +262,26 @@ static void append_gap(bool cold) {
     within = cold;
 }
 
+/* Whether a word is the mark by which a part keeps from being read twice, of which the joined file has none. */
+static bool is_guard(const char *word) {
+    const size_t n = word ? strcspn(word, " \n") : 0;
+    return n > 2 && memcmp(word + n - 2, "_H", 2) == 0;
+}
+
+/* The directive that ends it, or null: the part has no such mark. */
+static const char *guard_end(const char *line) {
+    const char *last = NULL;
+    bool guarded = false;
+    for (; *line; line += line_length(line)) {
+        guarded = guarded || is_guard(directive(line, "ifndef"));
+        if (*line == '#') last = line;
+    }
+    return guarded ? last : NULL;
+}
+
 static void append_part(int index) {
     const part *p = &parts[index];
-    const char *line = p->source;
+    const char *line = p->source, *end = guard_end(line);
     int number = 1;
     append_gap(p->cold);
     append(&out, "/* ==== begin %s %.*s */\n", p->path, (int)(100 - strlen(p->path)),
@@ -274,10 +291,13 @@ static void append_part(int index) {
         const char *include = directive(line, "include");
         if (include && *include == '"')
             check_include(index, include, number);
+        else if (line == end || is_guard(directive(line, "ifndef")) || is_guard(directive(line, "define")))
+            continue;
         else if (*line != '\n' || memcmp(out.data + out.size - 2, "\n\n", 2) != 0) /* none where an include was */
             append_bytes(&out, line, line_length(line));
     }
     if (out.data[out.size - 1] != '\n') append(&out, "\n");
+    while (end && out.data[out.size - 2] == '\n') out.data[--out.size] = 0;
     if (*p->features) append(&out, "#endif\n");
 }
 
@@ -303,7 +323,9 @@ static void append_undefs(void) {
         for (; *line; line += line_length(line)) {
             const char *name = directive(line, "define");
             char word[64];
-            if (!name || sscanf(name, "%63[A-Za-z0-9_]", word) != 1 || strncmp(word, "CSIMI_", 6) != 0) continue;
+            if (!name || sscanf(name, "%63[A-Za-z0-9_]", word) != 1 || strncmp(word, "CSIMI_", 6) != 0 ||
+                is_guard(word))
+                continue;
             if (has_name(names, count, word)) continue;
             if (count == MAX_NAMES) fail("more than %d private macros", MAX_NAMES);
             strcpy(names[count++], word);

@@ -12,6 +12,11 @@
         return none;                         \
     }
 #define CSIMI_ERROR_OF(world) ((world) ? &(world)->error : NULL)
+/* A whole function: it refuses, with a sentence in the error, in the world's, or without one. */
+#define CSIMI_LACKS_BY(error, feature) \
+    { return CSIMI_ABSENT((error), __func__, "CONDSIM_NO_" #feature); }
+#define CSIMI_LACKS_IN(world, feature) CSIMI_LACKS_BY(CSIMI_ERROR_OF(world), feature)
+#define CSIMI_LACKS(feature) CSIMI_LACKS_BY(NULL, feature)
 /* No parameter of theirs is needed, and to name each one in vain would hide that. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
@@ -24,57 +29,43 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 }
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
-CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
-CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
-CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cable", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_clamp", "CONDSIM_NO_CABLE");
-}
+CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def) CSIM_API csim_clamp_def
+                                               csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def) CSIM_API
+                                               csim_status csim_create_cable(csim_world *world, const csim_cable_def
+                                               *def, csim_body_id *id) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, CABLE)
 CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
-CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_radius", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_frames", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_spins", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_forces", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_tensions", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
-    return CSIMI_ABSENT(NULL, "csim_cable_get_moments", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
-                                          csim_vec3 angular_velocity) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame_motion", "CONDSIM_NO_CABLE");
-}
-CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_add_torque", "CONDSIM_NO_CABLE");
-}
+CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride)
+    CSIMI_LACKS(CABLE)
+CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation, csim_vec3
+                                          angular_velocity) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion)
+    CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque)
+    CSIMI_LACKS_IN(world, CABLE)
 #endif
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
-CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cloth", "CONDSIM_NO_CLOTH");
-}
+CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def) CSIM_API csim_status
+                                               csim_create_cloth(csim_world *world, const csim_cloth_def *def,
+                                               csim_body_id *id) CSIMI_LACKS_IN(world, CLOTH)
 #endif
 
 #if defined(CONDSIM_NO_PARTICLES)
-CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_particle", "CONDSIM_NO_PARTICLES");
-}
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, PARTICLES)
 #endif
 
 #if !CSIMI_HAS_NODES
@@ -85,131 +76,81 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
 
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_soft", "CONDSIM_NO_SOFT");
-}
+CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, SOFT)
 #endif
 
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
 CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
-CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
-}
+CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, TREE)
 #endif
 
 #if defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED)
 CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
                                      csimi_state *next) {}
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
-CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
-CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int
-                                          *rate, int *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_place", "CONDSIM_NO_TREE");
-}
+CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def) CSIM_API csim_tree_link_def
+                                             csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def) CSIM_API
+                                             csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int
+                                             *links, int *positions, int *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
+                                          int *rates) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions, csim_real
-                                         *rates) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_state", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_parent", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_pose", "CONDSIM_NO_TREE");
-}
+                                         *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent)
+    CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose)
+    CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                             csim_vec3 *linear, csim_vec3 *angular) {
-    return CSIMI_ABSENT(NULL, "csim_tree_link_velocity", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) {
-    return CSIMI_ABSENT(NULL, "csim_tree_mass_matrix", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) {
-    return CSIMI_ABSENT(NULL, "csim_tree_bias", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                        csim_real *J) {
-    return CSIMI_ABSENT(NULL, "csim_tree_jacobian", "CONDSIM_NO_TREE");
-}
+                                             csim_vec3 *linear, csim_vec3 *angular) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_real
+                                        *J) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id, const csim_real
-                                                *accelerations, csim_real *forces) {
-    return CSIMI_ABSENT(NULL, "csim_tree_inverse_dynamics", "CONDSIM_NO_TREE");
-}
+                                                *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
-                                          csim_real *limit) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
-}
+                                          csim_real *limit) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape, int
+                                         *number) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density)
+    CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) {
-    return CSIMI_ABSENT(NULL, "csim_tree_get_reaction", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
-    return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const
-                                         csim_real *rates) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_state", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
-                                          csim_real rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_target", "CONDSIM_NO_TREE");
-}
+                                            csim_vec3 *torque) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link)
+    CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const csim_real
+                                         *rates) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position, csim_real
+                                          rate) CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
-                                               csim_vec3 rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_ball_target", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
-                                         csim_real rate_gain, csim_real effort) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limit_softness", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_forces", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                              csim_vec3 force, csim_vec3 torque) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_force", "CONDSIM_NO_TREE");
-}
+                                               csim_vec3 rate) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness, csim_real
+                                         rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower, csim_real
+                                          upper) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link, const csim_softness
+                                                  *limit) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping, csim_real
+                                            friction) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
+                                                impulse) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces)
+    CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
+                                              force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
-                                       csim_vec3 *angular) {
-    return csim_v3(0, 0, 0);
-}
+                                       csim_vec3 *angular) { return csim_v3(0, 0, 0); }
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate)
 CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
@@ -233,29 +174,22 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_REDUCED)
-CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
-CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_reduced", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def) CSIM_API csim_status
+                                                   csim_create_reduced(csim_world *world, const csim_reduced_def *def,
+                                                   csim_body_id *id) CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
-CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate) {
-    return CSIMI_ABSENT(NULL, "csim_reduced_get_state", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate)
+    CSIMI_LACKS(REDUCED)
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q, const csim_real
-                                            *rate) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_reduced_set_state", "CONDSIM_NO_REDUCED");
-}
+                                            *rate) CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
-CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
-CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_open_modes", "CONDSIM_NO_REDUCED");
-}
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view) CSIM_API csim_status
+                                           csim_open_modes(const void *bytes, size_t size, const csim_modes **modes,
+                                           csim_error *error) CSIMI_LACKS_BY(error, REDUCED)
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {}
 CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) { return 0; }
 CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
-                                 csim_real *J) {
-    return 0;
-}
+                                 csim_real *J) { return 0; }
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
                                     csimi_state *next) {}
 CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {}
@@ -269,33 +203,23 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_JOINTS)
-CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
-CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_joint", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_pin", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_joint_get", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_motor", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
-                                           csim_real upper) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_joint_get_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
-}
+CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def) CSIM_API csim_status
+                                               csim_create_joint(csim_world *world, const csim_joint_def *def,
+                                               csim_link_id *id) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state)
+    CSIMI_LACKS(JOINTS)
+CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower, csim_real
+                                           upper) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def)
+    CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis, csim_axis_state
+                                         *state) CSIMI_LACKS(JOINTS)
+CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point)
+    CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
@@ -305,9 +229,7 @@ CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *fra
 CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
 }
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
-                                   bool late) {
-    return false;
-}
+                                   bool late) { return false; }
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
 #endif
@@ -400,28 +322,20 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
 #if defined(CONDSIM_NO_RECORD)
 CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
 CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch, size_t
-                                       scratch_bytes, int every) {
-    return CSIM_UNSUPPORTED;
-}
-CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_record_step", "CONDSIM_NO_RECORD");
-}
+                                       scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h)
+    CSIMI_LACKS_IN(world, RECORD)
 CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch, size_t
-                                      scratch_bytes) {
-    return CSIM_UNSUPPORTED;
-}
-CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_replay_seek", "CONDSIM_NO_RECORD");
-}
+                                      scratch_bytes) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step)
+    CSIMI_LACKS_IN(world, RECORD)
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
-CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
-}
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_spring_get", "CONDSIM_NO_SPRINGS");
-}
+CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, SPRINGS)
+CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state)
+    CSIMI_LACKS(SPRINGS)
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
@@ -434,9 +348,7 @@ CSIMI_FN int csimi_default_aggregates(int nodes) { return 0; }
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
     defined(CONDSIM_NO_REDUCED)
 CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
-                                csimi_surface_hit *hit, csim_real *gap) {
-    return false;
-}
+                                csimi_surface_hit *hit, csim_real *gap) { return false; }
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {}
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {}
 CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) { return NULL; }
@@ -446,9 +358,7 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
     defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_FIELDS)
 CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within, const csimi_surface_skip
-                                    *skip, csimi_surface_hit *hit) {
-    return false;
-}
+                                    *skip, csimi_surface_hit *hit) { return false; }
 CSIMI_FN int csimi_surface_leaves(int count) { return 1; }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
@@ -479,44 +389,33 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, 
 #endif
 
 #if defined(CONDSIM_NO_FIELDS)
-CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def)
-CSIM_API csim_height_field_def csim_default_height_field_def(void) CSIMI_NOTHING(csim_height_field_def)
-CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_mesh_field_bytes", "CONDSIM_NO_FIELDS");
-}
-CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_height_field_bytes", "CONDSIM_NO_FIELDS");
-}
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def) CSIM_API
+                                                         csim_height_field_def csim_default_height_field_def(void)
+                                                         CSIMI_NOTHING(csim_height_field_def) CSIM_API csim_status
+                                                         csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t
+                                                         *bytes, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes, const
-                                               csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_mesh_field_in", "CONDSIM_NO_FIELDS");
-}
+                                               csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes, const
-                                                 csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
-}
-CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def)
-CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_triangle_field_bytes", "CONDSIM_NO_FIELDS");
-}
+                                                 csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def) CSIM_API
+                                                                 csim_status csim_triangle_field_bytes(const
+                                                                 csim_triangle_field_def *def, size_t *bytes, csim_error
+                                                                 *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes, const
-                                                   csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_create_triangle_field_in", "CONDSIM_NO_FIELDS");
-}
+                                                   csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) CSIMI_NOTHING(csimi_triangles)
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
 CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
 CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
-                                            uint32_t *name) {
-    return CSIMI_HUGE;
-}
+                                            uint32_t *name) { return CSIMI_HUGE; }
 CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
 CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) { return false; }
 CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
-                                   const csim_hull_data *hulls, csim_vec3 *n) {
-    return CSIMI_HUGE;
-}
+                                   const csim_hull_data *hulls, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
@@ -527,9 +426,8 @@ CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const 
                                      const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity) {
     return 0;
 }
-CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
-}
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field) CSIMI_NOTHING(csim_field_info)
 CSIM_API csim_shape csim_field_shape(const csim_field *field) CSIMI_NOTHING(csim_shape)
 CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
@@ -537,19 +435,13 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
 }
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
-                            csimi_ray_hit *hit) {
-    return 0;
-}
+                            csimi_ray_hit *hit) { return 0; }
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) { return csim_v3(0, 0, 0); }
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane, int
-                                 most) {
-    return 0;
-}
+                                 most) { return 0; }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
 CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
-                                       csim_pose *plane) {
-    return CSIMI_UNDER_RELIEF;
-}
+                                       csim_pose *plane) { return CSIMI_UNDER_RELIEF; }
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
@@ -568,9 +460,7 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {}
 CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
                                    const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
-                                   const csim_tasks *tasks) {
-    return false;
-}
+                                   const csim_tasks *tasks) { return false; }
 #endif
 
 #if defined(CONDSIM_NO_COND)
@@ -582,17 +472,13 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) { return 0; }
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
                                         *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
-                                        csim_outcome *outcome, csim_error *error) {
-    return CSIMI_ABSENT(error, "csim_impulse_solve", "CONDSIM_NO_IMPULSE");
-}
+                                        csim_outcome *outcome, csim_error *error) CSIMI_LACKS_BY(error, IMPULSE)
 #endif
 
 #if defined(CONDSIM_NO_RESTRAINT)
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
-                             csim_solution *solution, csim_outcome *outcome) {
-    return false;
-}
+                             csim_solution *solution, csim_outcome *outcome) { return false; }
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) { return false; }
 CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     return CSIM_OK;
@@ -620,15 +506,10 @@ CSIM_API csim_events csim_world_events(const csim_world *world) CSIMI_NOTHING(cs
 #endif
 
 #if defined(CONDSIM_NO_SLEEP)
-CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) {
-    return CSIMI_ABSENT(NULL, "csim_body_is_awake", "CONDSIM_NO_SLEEP");
-}
-CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_awake", "CONDSIM_NO_SLEEP");
-}
-CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_can_sleep", "CONDSIM_NO_SLEEP");
-}
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) CSIMI_LACKS(SLEEP)
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) CSIMI_LACKS_IN(world, SLEEP)
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep)
+    CSIMI_LACKS_IN(world, SLEEP)
 CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
     *count = 0;
     return NULL;
@@ -636,18 +517,12 @@ CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world 
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
-CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) {
-    return CSIMI_ABSENT(NULL, "csim_world_save", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) {
-    return CSIMI_ABSENT(NULL, "csim_world_keep", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_take_back", "CONDSIM_NO_SNAPSHOTS");
-}
+CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
+CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes)
+    CSIMI_LACKS_IN(world, SNAPSHOTS)
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes)
+    CSIMI_LACKS_IN(world, SNAPSHOTS)
 #endif
 
 #ifdef __GNUC__
@@ -655,4 +530,7 @@ CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer,
 #endif
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING
+#undef CSIMI_LACKS
+#undef CSIMI_LACKS_IN
+#undef CSIMI_LACKS_BY
 #undef CSIMI_ERROR_OF
