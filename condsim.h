@@ -34,7 +34,7 @@
 #endif
 #endif
 
-#ifndef CONDSIM_H
+#if !defined(CONDSIM_H) && !defined(CSIM_CONFIG_H) /* nor one of the parts */
 #define CONDSIM_H
 
 /* ==== begin base/config.h ======================================================================================= */

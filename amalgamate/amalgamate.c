@@ -354,7 +354,8 @@ static void write_header(void) {
     append(&out, "   SPDX-License-Identifier: MIT (text at the end of this file)\n");
     append(&out, "   Hash of the parts: %016llx\n\n", (unsigned long long)hash_of_parts());
     append_comment(need_file("amalgamate/manual.txt"));
-    append(&out, "*/\n\n%s\n#ifndef CONDSIM_H\n#define CONDSIM_H\n", warnings_off);
+    append(&out, "*/\n\n%s\n", warnings_off);
+    append(&out, "#if !defined(CONDSIM_H) && !defined(CSIM_CONFIG_H) /* nor one of the parts */\n#define CONDSIM_H\n");
     append_kind(PUBLIC);
     append(&out, "\n#endif /* CONDSIM_H */\n\n");
     append(&out, "#if defined(CONDSIM_IMPLEMENTATION) && !defined(CONDSIM_IMPLEMENTED)\n");

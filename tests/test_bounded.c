@@ -761,6 +761,87 @@ TEST(soft_frames_repeat_their_bits_and_come_back_from_a_snapshot) {
 
 /* What a factor takes, counted by eliminating the pattern block by block: c below the diagonal of a column are c
    divisions and c (c + 1) / 2 products. A sheet of 7 x 7 blocks, whose corners are touched; rows of contacts besides. */
+/* ---- islands side by side */
+
+/* Ranges from the last to the first, as threads might; how many loops had islands in them, by groups. */
+static void backwards(void *user, int count, int grain, csim_range_fn *fn, void *context) {
+    int i;
+    for (i = (count - 1) / grain; i >= 0; i--) fn(context, i * grain, count - i * grain < grain ? count : (i + 1) * grain);
+    if (grain == 1) ++*(int *)user;
+}
+
+/* Columns of boxes, two of them joined by a cable that lies on them; a sheet and single boxes beside. */
+static pile crowd(csim_solver solver, int budget) {
+    pile p = soft_things(1, 0, 0, 3);
+    int drawn = 5, i, k;
+    p.world->def.solver.solver = solver;
+    p.world->def.budget = budget;
+    for (i = 0; i < 48; i++) {
+        double turn[3];
+        for (k = 0; k < 3; k++) turn[k] = jitter(&drawn, -0.12, 0.12);
+        put_turned(&p, 2 * (i % 6) - 20 + jitter(&drawn, -0.02, 0.02), jitter(&drawn, -0.02, 0.02), 0.6 + 0.8 * (i / 6),
+                   turn);
+    }
+    return p;
+}
+
+static void same_step(const csim_world *a, const csim_world *b) {
+    const csim_step_stats s = csim_world_stats(a), t = csim_world_stats(b);
+    CHECK(csim_world_hash(a) == csim_world_hash(b));
+    CHECK(s.work == t.work && s.bounded == t.bounded && s.flags == t.flags && s.islands == t.islands);
+    CHECK(s.total_iterations == t.total_iterations && s.products == t.products && s.pushed == t.pushed);
+    CHECK(s.certificate.contact == t.certificate.contact && s.certificate.velocity == t.certificate.velocity);
+}
+
+TEST(islands_side_by_side_give_the_bits_of_one_after_the_other) {
+    static const int budget[4] = {0, 0, 4000, 30000}; /* certified, bounded, and both */
+    int k, i, mixed = 0;
+    for (k = 0; k < 4; k++) {
+        pile one = crowd(k == 1 ? CSIM_SOLVER_BOUNDED : CSIM_SOLVER_AUTO, budget[k]);
+        pile many = crowd(k == 1 ? CSIM_SOLVER_BOUNDED : CSIM_SOLVER_AUTO, budget[k]);
+        int loops = 0;
+        many.world->def.tasks.run = backwards;
+        many.world->def.tasks.user = &loops;
+        for (i = 0; i < 90; i++) {
+            CASE("budget %d, step %d", budget[k], i);
+            STATUS(csim_world_step(one.world, CSIM_R(1.0 / 60)), CSIM_OK);
+            STATUS(csim_world_step(many.world, CSIM_R(1.0 / 60)), CSIM_OK);
+            same_step(one.world, many.world);
+            mixed += k > 1 && csim_world_stats(one.world).bounded > 0 &&
+                     csim_world_stats(one.world).bounded < csim_world_stats(one.world).islands;
+        }
+        CHECK(loops >= 90);
+        csim_destroy_world(one.world);
+        csim_destroy_world(many.world);
+    }
+    CHECK(mixed > 20); /* steps in which some islands were certified and others were not */
+}
+
+/* One island whose numbers are none undoes the step, whoever solves it, and is told in the same words. */
+TEST(an_island_that_fails_side_by_side_undoes_the_step) {
+    int k, loops = 0;
+    for (k = 0; k < 2; k++) {
+        pile p = crowd(CSIM_SOLVER_AUTO, k * 30000);
+        csim_error error;
+        uint64_t before;
+        double fastest;
+        steps(&p, 5, &fastest);
+        before = csim_world_hash(p.world);
+        p.world->store.state.wrench[6 * 20] = CSIM_R(HUGE_VAL);
+        STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_NON_FINITE_RESULT);
+        error = p.world->error;
+        p.world->def.tasks.run = backwards;
+        p.world->def.tasks.user = &loops;
+        STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_NON_FINITE_RESULT);
+        CHECK(strcmp(error.text, p.world->error.text) == 0);
+        p.world->store.state.wrench[6 * 20] = 0;
+        CHECK(csim_world_hash(p.world) == before);
+        STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_OK);
+        csim_destroy_world(p.world);
+    }
+    CHECK(loops > 0);
+}
+
 TEST(what_a_factor_takes_is_known_before) {
     enum { SIDE = 7, N = SIDE * SIDE };
     static int row[N + 1], col[5 * N], diag[N];
