@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fae7aa54c41d3f92
+   Hash of the parts: 87ad6ac18c910684
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3998,6 +3998,8 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* Sorts keys by their upper 32 bits, stable, by radix. *order holds the keys, *other has as much room; the two may have
    changed places afterwards. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
+/* Unsigned integers in the order of the numbers, which are rounded to float: order is kept, close numbers may tie. */
+CSIMI_FN uint32_t csimi_real_key(csim_real x);
 
 /* ---- field.c: what shapes refer to; behind it floats: values, samples, a ball for each block of them */
 #define CSIMI_FIELD_GUARD 0x435346u /* "CSF" */
@@ -6732,12 +6734,11 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
-/* ---- islands.c: which they are, and who solves them */
+/* ---- rounds.c: which islands there are, and who solves them */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The islands that again marks, once more from where they are. */
 CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
                                        csimi_arena *arena);
-CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* ---- island.c: each island as a problem of its own, solved and certified */
 /* Who solves one: memory, threads (null: none) and where to say what is wrong. */
 typedef struct csimi_worker {
@@ -6761,6 +6762,7 @@ typedef struct csimi_answer {
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */
 CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f);
 /* What missed the tolerance it was given may meet this one. */
@@ -14617,6 +14619,14 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
 /* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 
+CSIMI_FN uint32_t csimi_real_key(csim_real x) {
+    float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &f, sizeof bits);
+    if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
 /* Passes whose digit is the same everywhere are skipped. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
@@ -14735,19 +14745,10 @@ static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *
 
 /* ---- sorting */
 
-/* Unsigned integers in the order of the numbers, which are rounded to float: order is kept, close numbers may tie. */
-static uint32_t csimi_broad_key(csim_real x) {
-    float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
-    uint32_t bits;
-    CSIMI_MEMCPY(&bits, &f, sizeof bits);
-    if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
 static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
                                const int *group) {
     int i, k;
-    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_broad_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
+    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
@@ -14755,7 +14756,7 @@ static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower,
             s->box[6 * i + k] = lower[3 * box + k];
             s->box[6 * i + 3 + k] = upper[3 * box + k];
         }
-        s->end[i] = csimi_broad_key(upper[3 * box + axis]);
+        s->end[i] = csimi_real_key(upper[3 * box + axis]);
         s->group[i] = group[box];
     }
 }
@@ -43978,6 +43979,13 @@ static bool csimi_certifies(const csim_world *w) {
     return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
+    int k, most = 0;
+    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
+        most = csimi_imax(most, f->aggregate_number[k] + 1);
+    return most;
+}
+
 /* Room in the arena for the problem of an island. */
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
@@ -44071,7 +44079,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
         status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
-        a->phase = a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+        a->phase =
+            a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
         if (a->phase == CSIMI_PHASE_REST) {
             csimi_island_matrix_back(w, &p, block, n);
             csimi_pop(arena, mark);
@@ -44080,7 +44089,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
-        status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
+        status =
+            csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -44106,8 +44116,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
 
 #undef CSIMI_NEAR
 
-/* ==== begin step/islands.c ====================================================================================== */
-/* step/islands: splits the step into islands and has them solved, one after the other or, where there are threads, in
+/* ==== begin step/rounds.c ======================================================================================= */
+/* step/rounds: splits the step into islands and has them solved, one after the other or, where there are threads, in
    groups side by side. What islands share is gathered in their order, so that any number of threads gives the same
    bits. */
 
@@ -44161,13 +44171,6 @@ static void csimi_number_aggregates(csimi_step_frame *f, csimi_arena *arena) {
         }
     }
     csimi_pop(arena, mark);
-}
-
-CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
-    int k, most = 0;
-    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
-        most = csimi_imax(most, f->aggregate_number[k] + 1);
-    return most;
 }
 
 /* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
@@ -44423,9 +44426,6 @@ static bool csimi_has_threads(const csim_world *w) {
     return w->def.tasks.run != NULL;
 #endif
 }
-#else
-#define csimi_has_threads(w) false
-#define csimi_solve_round(w, f, order, first, arena) CSIM_OK
 #endif
 
 CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
@@ -44450,7 +44450,9 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
+#if CSIMI_SIDE_BY_SIDE
         if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+#endif
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
@@ -44748,8 +44750,10 @@ typedef struct csimi_paths {
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
     csim_real *lower, *upper; /* [3 shapes] bounds of the way */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
-    int awake;
-    int *near, near_count;    /* [shapes] that the nodes of one body may meet */
+    int awake, axis;
+    uint64_t *order, *other;  /* [shapes] places in the list by where their bounds begin along the axis, and room */
+    csim_real *reach;         /* [shapes] in that order: how far any up to here reaches */
+    int *near, near_count;    /* [shapes] that a shape, or the nodes of one body, may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
 
@@ -44764,6 +44768,9 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->order = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->other = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->reach = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -45205,6 +45212,50 @@ static bool csimi_path_near(const csimi_paths *p, int a, int b) {
     return true;
 }
 
+/* Sorts what is awake along the axis in which it spreads most. */
+static void csimi_path_sort(csimi_paths *p) {
+    csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int k, c;
+    for (k = 0; k < 3 * p->awake; k++) {
+        const csim_real at = p->lower[3 * (size_t)p->list[k / 3] + (size_t)(c = k % 3)];
+        low[c] = csimi_min(low[c], at);
+        high[c] = csimi_max(high[c], at);
+    }
+    for (c = 1, p->axis = 0; c < 3; c++)
+        if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
+    for (k = 0; k < p->awake; k++)
+        p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
+    csimi_radix_sort(p->awake, &p->order, &p->other);
+    for (k = 0; k < p->awake; k++) {
+        const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
+        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end;
+    }
+}
+
+/* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
+static int csimi_path_meets(csimi_paths *p, int a) {
+    const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
+    const uint32_t last = csimi_real_key(upper[p->axis]);
+    int k = 0, end = p->awake, i, place, count = 0;
+    while (k < end) { /* the first one that may reach so far */
+        if (p->reach[(k + end) / 2] < lower[p->axis])
+            k = (k + end) / 2 + 1;
+        else
+            end = (k + end) / 2;
+    }
+    for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
+        place = (int)(p->order[k] & 0xffffffffu);
+        if (!csimi_path_near(p, a, (int)p->list[place])) continue;
+        for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
+        p->near[i] = place;
+    }
+    for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
+    end = csimi_path_about(p, lower, upper, p->slack);
+    for (k = p->awake; k < end; k++)
+        if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
+    return count;
+}
+
 static bool csimi_path_floats(const csimi_paths *p, int tree) {
     const csimi_state *s = &p->w->store.state;
     return s->tree_link[s->tree[tree].first_link].joint == CSIM_TREE_FLOATING;
@@ -45230,14 +45281,14 @@ static bool csimi_path_pairs(csimi_paths *p) {
     for (i = 0; i < p->awake; i++) {
         const int a = (int)p->list[i], slot = s->shape_body[a];
         if (!p->looked[slot] || s->shape[a].field) continue;
-        count = csimi_path_about(p, p->lower + 3 * (size_t)a, p->upper + 3 * (size_t)a, p->slack);
+        count = csimi_path_meets(p, a);
         for (k = 0; k < count; k++) {
-            const int b = (int)p->list[k], other = s->shape_body[b];
+            const int b = p->near[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
-            if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
+            if (p->looked[other] && b < a) continue;
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
@@ -45482,6 +45533,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
+        if (bodies) csimi_path_sort(&p);
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;
@@ -52769,6 +52821,11 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     { return CSIMI_ABSENT((error), __func__, "CONDSIM_NO_" #feature); }
 #define CSIMI_LACKS_IN(world, feature) CSIMI_LACKS_BY(CSIMI_ERROR_OF(world), feature)
 #define CSIMI_LACKS(feature) CSIMI_LACKS_BY(NULL, feature)
+#define CSIMI_LACKS_QUERY(none, feature)                                                   \
+    {                                                                                      \
+        (void)CSIMI_ABSENT((def) ? (def)->error : NULL, __func__, "CONDSIM_NO_" #feature); \
+        return none;                                                                       \
+    }
 /* No parameter of theirs is needed, and to name each one in vain would hide that. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
@@ -52781,10 +52838,10 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 }
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
-CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def) CSIM_API csim_clamp_def
-                                               csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def) CSIM_API
-                                               csim_status csim_create_cable(csim_world *world, const csim_cable_def
-                                               *def, csim_body_id *id) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
+CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
+CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, CABLE)
 CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id)
     CSIMI_LACKS_IN(world, CABLE)
 CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
@@ -52800,8 +52857,8 @@ CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_
     CSIMI_LACKS(CABLE)
 CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride)
     CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation, csim_vec3
-                                          angular_velocity) CSIMI_LACKS_IN(world, CABLE)
+CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
+                                          csim_vec3 angular_velocity) CSIMI_LACKS_IN(world, CABLE)
 CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion)
     CSIMI_LACKS_IN(world, CABLE)
 CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque)
@@ -52810,9 +52867,9 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def) CSIM_API csim_status
-                                               csim_create_cloth(csim_world *world, const csim_cloth_def *def,
-                                               csim_body_id *id) CSIMI_LACKS_IN(world, CLOTH)
+CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
+CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, CLOTH)
 #endif
 
 #if defined(CONDSIM_NO_PARTICLES)
@@ -52844,14 +52901,14 @@ CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *de
 CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
                                      csimi_state *next) {}
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
-CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def) CSIM_API csim_tree_link_def
-                                             csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def) CSIM_API
-                                             csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int
-                                             *links, int *positions, int *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
+CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
+CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates)
+    CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
                                           int *rates) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions, csim_real
-                                         *rates) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
+                                         csim_real *rates) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent)
     CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose)
@@ -52860,14 +52917,14 @@ CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_
                                              csim_vec3 *linear, csim_vec3 *angular) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_real
-                                        *J) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id, const csim_real
-                                                *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                        csim_real *J) CSIMI_LACKS(TREE)
+CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id,
+                                                const csim_real *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape, int
-                                         *number) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass)
     CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density)
@@ -52876,28 +52933,28 @@ CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_i
                                             csim_vec3 *torque) CSIMI_LACKS(TREE)
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link)
     CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const csim_real
-                                         *rates) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position, csim_real
-                                          rate) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions,
+                                         const csim_real *rates) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
+                                          csim_real rate) CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
                                                csim_vec3 rate) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness, csim_real
-                                         rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower, csim_real
-                                          upper) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link, const csim_softness
-                                                  *limit) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping, csim_real
-                                            friction) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
-                                                impulse) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
+                                         csim_real rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
+                                                  const csim_softness *limit) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share)
     CSIMI_LACKS_IN(world, TREE)
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces)
     CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point, csim_vec3
-                                              force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
+CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                              csim_vec3 force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
@@ -52909,35 +52966,33 @@ CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world) {}
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {}
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {}
-CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
-    return false;
-}
+CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass)
+    { return false; }
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular) {}
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {}
 CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {}
-CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
-    return false;
-}
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular)
+    { return false; }
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {}
 CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) {}
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_REDUCED)
-CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def) CSIM_API csim_status
-                                                   csim_create_reduced(csim_world *world, const csim_reduced_def *def,
-                                                   csim_body_id *id) CSIMI_LACKS_IN(world, REDUCED)
+CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
+CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id)
+    CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
 CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate)
     CSIMI_LACKS(REDUCED)
-CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q, const csim_real
-                                            *rate) CSIMI_LACKS_IN(world, REDUCED)
+CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
+                                            const csim_real *rate) CSIMI_LACKS_IN(world, REDUCED)
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
-CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view) CSIM_API csim_status
-                                           csim_open_modes(const void *bytes, size_t size, const csim_modes **modes,
-                                           csim_error *error) CSIMI_LACKS_BY(error, REDUCED)
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
+CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error)
+    CSIMI_LACKS_BY(error, REDUCED)
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {}
 CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) { return 0; }
 CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
@@ -52955,21 +53010,21 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_JOINTS)
-CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def) CSIM_API csim_status
-                                               csim_create_joint(csim_world *world, const csim_joint_def *def,
-                                               csim_link_id *id) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
+CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id)
+    CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id)
     CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state)
     CSIMI_LACKS(JOINTS)
 CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor)
     CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower, csim_real
-                                           upper) CSIMI_LACKS_IN(world, JOINTS)
+CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
+                                           csim_real upper) CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def)
     CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis, csim_axis_state
-                                         *state) CSIMI_LACKS(JOINTS)
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
+                                         csim_axis_state *state) CSIMI_LACKS(JOINTS)
 CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point)
     CSIMI_LACKS_IN(world, JOINTS)
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
@@ -52978,78 +53033,47 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
-CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
-}
-CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
-                                   bool late) { return false; }
+CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing)
+    {}
+CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late)
+    { return false; }
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
 #endif
 
 #if defined(CONDSIM_NO_CHARACTER)
-#define CSIMI_NO_CHARACTER(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_CHARACTER")
 CSIM_API int csim_world_capsule_planes(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
-                                       csim_real within, csim_plane *planes, int capacity) {
-    CSIMI_NO_CHARACTER(def, "csim_world_capsule_planes");
-    return 0;
-}
-CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way) {
-    return csim_v3(0, 0, 0);
-}
+                                       csim_real within, csim_plane *planes, int capacity)
+    CSIMI_LACKS_QUERY(0, CHARACTER)
+CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way)
+    CSIMI_NOTHING(csim_vec3)
 CSIM_API bool csim_world_cast_capsule(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
-                                      csim_vec3 way, csim_query_hit *hit) {
-    CSIMI_NO_CHARACTER(def, "csim_world_cast_capsule");
-    return false;
-}
+                                      csim_vec3 way, csim_query_hit *hit) CSIMI_LACKS_QUERY(false, CHARACTER)
 CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_query_def *def,
                                            const csim_mover *capsule, csim_vec3 way, csim_real skin,
                                            csim_plane *planes, int capacity, int *count) {
     if (count) *count = 0;
-    CSIMI_NO_CHARACTER(def, "csim_world_move_capsule");
-    return csim_v3(0, 0, 0);
+    CSIMI_LACKS_QUERY(csim_v3(0, 0, 0), CHARACTER)
 }
-#undef CSIMI_NO_CHARACTER
 #endif
 
 #if defined(CONDSIM_NO_QUERIES)
-#define CSIMI_NO_QUERY(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_QUERIES")
 CSIM_API csim_query_def csim_default_query_def(void) CSIMI_NOTHING(csim_query_def)
 CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way,
-                                  csim_query_hit *hit) {
-    CSIMI_NO_QUERY(def, "csim_world_cast_ray");
-    return false;
-}
+                                  csim_query_hit *hit) CSIMI_LACKS_QUERY(false, QUERIES)
 CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
-                                     csim_vec3 way, csim_query_hit *hits, int capacity) {
-    CSIMI_NO_QUERY(def, "csim_world_cast_ray_all");
-    return 0;
-}
-CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
-                                   csim_vec3 way) {
-    CSIMI_NO_QUERY(def, "csim_world_ray_meets");
-    return false;
-}
+                                     csim_vec3 way, csim_query_hit *hits, int capacity) CSIMI_LACKS_QUERY(0, QUERIES)
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way)
+    CSIMI_LACKS_QUERY(false, QUERIES)
 CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
-                                    csim_pose pose, csim_vec3 way, csim_query_hit *hit) {
-    CSIMI_NO_QUERY(def, "csim_world_cast_shape");
-    return false;
-}
+                                    csim_pose pose, csim_vec3 way, csim_query_hit *hit)
+    CSIMI_LACKS_QUERY(false, QUERIES)
 CSIM_API int csim_world_overlap_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
-                                      csim_pose pose, csim_query_hit *hits, int capacity) {
-    CSIMI_NO_QUERY(def, "csim_world_overlap_shape");
-    return 0;
-}
+                                      csim_pose pose, csim_query_hit *hits, int capacity) CSIMI_LACKS_QUERY(0, QUERIES)
 CSIM_API int csim_world_overlap_box(const csim_world *world, const csim_query_def *def, csim_vec3 lower,
-                                    csim_vec3 upper, csim_query_hit *hits, int capacity) {
-    CSIMI_NO_QUERY(def, "csim_world_overlap_box");
-    return 0;
-}
+                                    csim_vec3 upper, csim_query_hit *hits, int capacity) CSIMI_LACKS_QUERY(0, QUERIES)
 CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query_def *def, csim_vec3 point,
-                                       csim_real within, csim_query_hit *hit) {
-    CSIMI_NO_QUERY(def, "csim_world_closest_point");
-    return false;
-}
-#undef CSIMI_NO_QUERY
+                                       csim_real within, csim_query_hit *hit) CSIMI_LACKS_QUERY(false, QUERIES)
 #endif
 
 #if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
@@ -53073,12 +53097,12 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
 
 #if defined(CONDSIM_NO_RECORD)
 CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
-CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch, size_t
-                                       scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch,
+                                       size_t scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
 CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h)
     CSIMI_LACKS_IN(world, RECORD)
-CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch, size_t
-                                      scratch_bytes) { return CSIM_UNSUPPORTED; }
+CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch,
+                                      size_t scratch_bytes) { return CSIM_UNSUPPORTED; }
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step)
     CSIMI_LACKS_IN(world, RECORD)
 #endif
@@ -53109,8 +53133,8 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
     defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_FIELDS)
-CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within, const csimi_surface_skip
-                                    *skip, csimi_surface_hit *hit) { return false; }
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
+                                    const csimi_surface_skip *skip, csimi_surface_hit *hit) { return false; }
 CSIMI_FN int csimi_surface_leaves(int count) { return 1; }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
@@ -53141,23 +53165,24 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, 
 #endif
 
 #if defined(CONDSIM_NO_FIELDS)
-CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def) CSIM_API
-                                                         csim_height_field_def csim_default_height_field_def(void)
-                                                         CSIMI_NOTHING(csim_height_field_def) CSIM_API csim_status
-                                                         csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t
-                                                         *bytes, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) CSIMI_NOTHING(csim_mesh_field_def)
+CSIM_API csim_height_field_def csim_default_height_field_def(void) CSIMI_NOTHING(csim_height_field_def)
+CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error)
     CSIMI_LACKS_BY(error, FIELDS)
-CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes, const
-                                               csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
-CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes, const
-                                                 csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
-CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def) CSIM_API
-                                                                 csim_status csim_triangle_field_bytes(const
-                                                                 csim_triangle_field_def *def, size_t *bytes, csim_error
-                                                                 *error) CSIMI_LACKS_BY(error, FIELDS)
-CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes, const
-                                                   csim_field **field, csim_error *error) CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
+                                               const csim_field **field, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes,
+                                                 const csim_field **field, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) CSIMI_NOTHING(csim_triangle_field_def)
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes,
+                                                   const csim_field **field, csim_error *error)
+    CSIMI_LACKS_BY(error, FIELDS)
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) CSIMI_NOTHING(csimi_triangles)
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
 CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
@@ -53171,26 +53196,23 @@ CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
-CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most) {
-    return 0;
-}
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most)
+    { return 0; }
 CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level, csim_pose at,
-                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity) {
-    return 0;
-}
+                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity)
+    { return 0; }
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error)
     CSIMI_LACKS_BY(error, FIELDS)
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field) CSIMI_NOTHING(csim_field_info)
 CSIM_API csim_shape csim_field_shape(const csim_field *field) CSIMI_NOTHING(csim_shape)
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
-    return 0;
-}
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n)
+    { return 0; }
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
                             csimi_ray_hit *hit) { return 0; }
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) { return csim_v3(0, 0, 0); }
-CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane, int
-                                 most) { return 0; }
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
+                                 int most) { return 0; }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
 CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
                                        csim_pose *plane) { return CSIMI_UNDER_RELIEF; }
@@ -53222,8 +53244,8 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 
 #if defined(CONDSIM_NO_IMPULSE)
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) { return 0; }
-CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
-                                        *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
+CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                        void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error) CSIMI_LACKS_BY(error, IMPULSE)
 #endif
 
@@ -53232,9 +53254,8 @@ CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; 
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
                              csim_solution *solution, csim_outcome *outcome) { return false; }
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) { return false; }
-CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
-    return CSIM_OK;
-}
+CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena)
+    { return CSIM_OK; }
 CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return false; }
 #endif
 
@@ -53246,9 +53267,8 @@ CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
 
 #if defined(CONDSIM_NO_EVENTS)
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
-CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {
-    return CSIM_OK;
-}
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena)
+    { return CSIM_OK; }
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
@@ -53282,6 +53302,7 @@ CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer,
 #endif
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING
+#undef CSIMI_LACKS_QUERY
 #undef CSIMI_LACKS
 #undef CSIMI_LACKS_IN
 #undef CSIMI_LACKS_BY
@@ -56204,8 +56225,7 @@ CSIMI_WARM
 #undef CSIMI_LACKS_BY
 #undef CSIMI_LACKS_IN
 #undef CSIMI_LACKS
-#undef CSIMI_NO_CHARACTER
-#undef CSIMI_NO_QUERY
+#undef CSIMI_LACKS_QUERY
 #endif
 
 #endif /* CONDSIM_IMPLEMENTATION */

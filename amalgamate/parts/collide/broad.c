@@ -2,6 +2,14 @@
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 #include "private.h"
 
+CSIMI_FN uint32_t csimi_real_key(csim_real x) {
+    float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &f, sizeof bits);
+    if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
 /* Passes whose digit is the same everywhere are skipped. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
@@ -120,19 +128,10 @@ static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *
 
 /* ---- sorting */
 
-/* Unsigned integers in the order of the numbers, which are rounded to float: order is kept, close numbers may tie. */
-static uint32_t csimi_broad_key(csim_real x) {
-    float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
-    uint32_t bits;
-    CSIMI_MEMCPY(&bits, &f, sizeof bits);
-    if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
 static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
                                const int *group) {
     int i, k;
-    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_broad_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
+    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
@@ -140,7 +139,7 @@ static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower,
             s->box[6 * i + k] = lower[3 * box + k];
             s->box[6 * i + 3 + k] = upper[3 * box + k];
         }
-        s->end[i] = csimi_broad_key(upper[3 * box + axis]);
+        s->end[i] = csimi_real_key(upper[3 * box + axis]);
         s->group[i] = group[box];
     }
 }

@@ -63,6 +63,8 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* Sorts keys by their upper 32 bits, stable, by radix. *order holds the keys, *other has as much room; the two may have
    changed places afterwards. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
+/* Unsigned integers in the order of the numbers, which are rounded to float: order is kept, close numbers may tie. */
+CSIMI_FN uint32_t csimi_real_key(csim_real x);
 
 /* ---- field.c: what shapes refer to; behind it floats: values, samples, a ball for each block of them */
 #define CSIMI_FIELD_GUARD 0x435346u /* "CSF" */

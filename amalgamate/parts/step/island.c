@@ -447,6 +447,13 @@ static bool csimi_certifies(const csim_world *w) {
     return every > 0 && ((uint32_t)w->steps + 1u) % (uint32_t)every == 0;
 }
 
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
+    int k, most = 0;
+    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
+        most = csimi_imax(most, f->aggregate_number[k] + 1);
+    return most;
+}
+
 /* Room in the arena for the problem of an island. */
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
@@ -540,7 +547,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
         status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
-        a->phase = a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
+        a->phase =
+            a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
         if (a->phase == CSIMI_PHASE_REST) {
             csimi_island_matrix_back(w, &p, block, n);
             csimi_pop(arena, mark);
@@ -549,7 +557,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
     } else {
-        status = csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
+        status =
+            csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);

@@ -23,8 +23,10 @@ typedef struct csimi_paths {
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
     csim_real *lower, *upper; /* [3 shapes] bounds of the way */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
-    int awake;
-    int *near, near_count;    /* [shapes] that the nodes of one body may meet */
+    int awake, axis;
+    uint64_t *order, *other;  /* [shapes] places in the list by where their bounds begin along the axis, and room */
+    csim_real *reach;         /* [shapes] in that order: how far any up to here reaches */
+    int *near, near_count;    /* [shapes] that a shape, or the nodes of one body, may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
 
@@ -39,6 +41,9 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
     p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->order = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->other = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    p->reach = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -480,6 +485,50 @@ static bool csimi_path_near(const csimi_paths *p, int a, int b) {
     return true;
 }
 
+/* Sorts what is awake along the axis in which it spreads most. */
+static void csimi_path_sort(csimi_paths *p) {
+    csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int k, c;
+    for (k = 0; k < 3 * p->awake; k++) {
+        const csim_real at = p->lower[3 * (size_t)p->list[k / 3] + (size_t)(c = k % 3)];
+        low[c] = csimi_min(low[c], at);
+        high[c] = csimi_max(high[c], at);
+    }
+    for (c = 1, p->axis = 0; c < 3; c++)
+        if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
+    for (k = 0; k < p->awake; k++)
+        p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
+    csimi_radix_sort(p->awake, &p->order, &p->other);
+    for (k = 0; k < p->awake; k++) {
+        const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
+        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end;
+    }
+}
+
+/* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
+static int csimi_path_meets(csimi_paths *p, int a) {
+    const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
+    const uint32_t last = csimi_real_key(upper[p->axis]);
+    int k = 0, end = p->awake, i, place, count = 0;
+    while (k < end) { /* the first one that may reach so far */
+        if (p->reach[(k + end) / 2] < lower[p->axis])
+            k = (k + end) / 2 + 1;
+        else
+            end = (k + end) / 2;
+    }
+    for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
+        place = (int)(p->order[k] & 0xffffffffu);
+        if (!csimi_path_near(p, a, (int)p->list[place])) continue;
+        for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
+        p->near[i] = place;
+    }
+    for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
+    end = csimi_path_about(p, lower, upper, p->slack);
+    for (k = p->awake; k < end; k++)
+        if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
+    return count;
+}
+
 static bool csimi_path_floats(const csimi_paths *p, int tree) {
     const csimi_state *s = &p->w->store.state;
     return s->tree_link[s->tree[tree].first_link].joint == CSIM_TREE_FLOATING;
@@ -505,14 +554,14 @@ static bool csimi_path_pairs(csimi_paths *p) {
     for (i = 0; i < p->awake; i++) {
         const int a = (int)p->list[i], slot = s->shape_body[a];
         if (!p->looked[slot] || s->shape[a].field) continue;
-        count = csimi_path_about(p, p->lower + 3 * (size_t)a, p->upper + 3 * (size_t)a, p->slack);
+        count = csimi_path_meets(p, a);
         for (k = 0; k < count; k++) {
-            const int b = (int)p->list[k], other = s->shape_body[b];
+            const int b = p->near[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
-            if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
+            if (p->looked[other] && b < a) continue;
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
@@ -757,6 +806,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
+        if (bodies) csimi_path_sort(&p);
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;

@@ -465,12 +465,11 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, 
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
-/* ---- islands.c: which they are, and who solves them */
+/* ---- rounds.c: which islands there are, and who solves them */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The islands that again marks, once more from where they are. */
 CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
                                        csimi_arena *arena);
-CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* ---- island.c: each island as a problem of its own, solved and certified */
 /* Who solves one: memory, threads (null: none) and where to say what is wrong. */
 typedef struct csimi_worker {
@@ -494,6 +493,7 @@ typedef struct csimi_answer {
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */
 CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f);
 /* What missed the tolerance it was given may meet this one. */

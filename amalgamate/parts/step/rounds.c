@@ -1,4 +1,4 @@
-/* step/islands: splits the step into islands and has them solved, one after the other or, where there are threads, in
+/* step/rounds: splits the step into islands and has them solved, one after the other or, where there are threads, in
    groups side by side. What islands share is gathered in their order, so that any number of threads gives the same
    bits. */
 #include "private.h"
@@ -53,13 +53,6 @@ static void csimi_number_aggregates(csimi_step_frame *f, csimi_arena *arena) {
         }
     }
     csimi_pop(arena, mark);
-}
-
-CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island) {
-    int k, most = 0;
-    for (k = f->island_first[island]; k < f->island_first[island + 1] && CSIMI_UNITES; k++)
-        most = csimi_imax(most, f->aggregate_number[k] + 1);
-    return most;
 }
 
 /* ---- rows in the order of their islands, and terms with the numbers of blocks in them */
@@ -315,9 +308,6 @@ static bool csimi_has_threads(const csim_world *w) {
     return w->def.tasks.run != NULL;
 #endif
 }
-#else
-#define csimi_has_threads(w) false
-#define csimi_solve_round(w, f, order, first, arena) CSIM_OK
 #endif
 
 CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
@@ -342,7 +332,9 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
+#if CSIMI_SIDE_BY_SIDE
         if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
+#endif
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
