@@ -160,7 +160,9 @@ static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int islan
 /* Islands first <= i < end of the order, solved one after the other by one thread, in memory of its own. */
 typedef struct csimi_group {
     int first, end;
+    int size; /* blocks and contacts */
     csim_status status;
+    csimi_worker worker;
     csimi_arena arena;
     csim_error error;
 } csimi_group;
@@ -171,23 +173,21 @@ typedef struct csimi_round {
     const uint64_t *order;
     csimi_group *group;
     csimi_answer *answer; /* of the first group's first island on */
-    csimi_phase phase;      /* that is done side by side */
+    csimi_phase phase;    /* that is done side by side */
+    int largest;          /* group, which is begun with */
 } csimi_round;
 
 static void csimi_group_solve(void *context, int begin, int end) {
     const csimi_round *r = (const csimi_round *)context;
     for (; begin < end; begin++) {
-        csimi_group *g = r->group + begin;
+        csimi_group *g = r->group + (begin == 0 ? r->largest : begin <= r->largest ? begin - 1 : begin);
         csim_status status = CSIM_OK;
-        csimi_worker worker;
         int i;
-        worker.arena = &g->arena;
-        worker.tasks = NULL;
-        worker.error = &g->error;
+        g->worker.tasks = NULL;
         for (i = g->first; i < g->end; i++) {
             csimi_answer *answer = r->answer + (i - r->group->first);
             if (answer->phase == r->phase)
-                status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+                status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
             if (status == CSIM_OK) continue;
             g->status = status;
             g->end = i;
@@ -198,15 +198,11 @@ static void csimi_group_solve(void *context, int begin, int end) {
 /* A budget is handed on from island to island: what it certifies is done in their order, and only what is left, their
    bounded frames, side by side. */
 static bool csimi_group_try(const csimi_round *r, csimi_group *g) {
-    csimi_worker worker;
     int i;
-    worker.arena = &g->arena;
-    worker.tasks = &r->world->def.tasks;
-    worker.error = &g->error;
     for (i = g->first; i < g->end; i++) {
         csimi_answer *answer = r->answer + (i - r->group->first);
         answer->phase = CSIMI_PHASE_TRY;
-        g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &worker, answer);
+        g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
         if (g->status) g->end = i;
         if (g->status) return false;
         csimi_spend(r->frame, answer);
@@ -244,24 +240,24 @@ static int csimi_island_size(const csimi_step_frame *f, int island) {
            f->island_contact_first[island];
 }
 
-/* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. An island of more
-   than half of all is none: SIZE_MAX. */
+/* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. Of nodes and cables,
+   whose products are spread over threads, an island of more than half of all is solved alone: SIZE_MAX. */
 static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_group *g) {
     const csimi_step_frame *f = r->frame;
     const int all = f->island_first[f->island_count] + f->island_contact_first[f->island_count];
     const int share = csimi_imax(all / CSIMI_GROUPS, CSIMI_GROUP_LEAST);
+    const bool spreads = r->world->store.count.nodes + r->world->store.count.frames > 0;
     csimi_counts most = r->world->store.capacity;
-    int size = 0;
     most.nodes = most.rigids = most.coords = most.aggregates = most.matrix_blocks = most.contacts = 0;
     most.joints = most.tree_rows = most.axes = 0;
     CSIMI_MEMSET(g, 0, sizeof *g);
-    for (g->first = g->end = first; g->end < last && size < share; g->end++) {
+    for (g->first = g->end = first; g->end < last && g->size < share; g->end++) {
         const int island = csimi_ordered(r->order, g->end), own = csimi_island_size(f, island);
-        if (2 * own > all) break;
-        size += own;
+        if ((spreads && 2 * own > all) || (g->size > 0 && own > share)) break;
+        g->size += own;
         csimi_island_widen(r->world, f, island, &most);
     }
-    return g->end > first ? csimi_island_scratch(&most, &r->world->def.solver) : SIZE_MAX;
+    return g->size > 0 ? csimi_island_scratch(&most, &r->world->def.solver) : SIZE_MAX;
 }
 
 /* As many groups as there is memory for, from island *first of the order on; *first: the next one. */
@@ -274,6 +270,7 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     r.world = w;
     r.frame = f;
     r.order = order;
+    r.largest = 0;
     r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
     r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
     r.phase = csimi_keeps(w) && w->def.solver.solver != CSIM_SOLVER_BOUNDED ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
@@ -283,6 +280,10 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
         const size_t bytes = csimi_group_of(&r, i, last, g), left = arena->size - arena->used;
         if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
         g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        g->worker.arena = &g->arena;
+        g->worker.tasks = &w->def.tasks;
+        g->worker.error = &g->error;
+        if (g->size > r.group[r.largest].size) r.largest = groups;
         if (r.phase == CSIMI_PHASE_REST && !csimi_group_try(&r, g)) last = g->end;
     }
     arena->overflow = false; /* no room for any: they are solved one after the other */
