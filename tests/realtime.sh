@@ -91,17 +91,17 @@ scene_row() { # LABEL ASKED NAME OPTIONS...
         "$(value uncertified_steps "$file") of $(value steps "$file") | $asked |"
 }
 
-threads_row() { # LABEL OPTIONS...: seconds of a run by the clock on the wall
+threads_row() { # LABEL COMMAND...: seconds of a run by the clock on the wall; @ stands for the number of threads
     label=$1
     shift
     for i in $(seq "$REPEAT"); do
         for t in 1 2; do
             a=$(date +%s%N)
-            timeout 200 "$SCENE" "$@" --threads $t --summary >/dev/null 2>&1
+            timeout 200 $(printf '%s ' "$@" | sed "s/@/$t/") >/dev/null 2>&1
             b=$(date +%s%N)
             [ $t = 1 ] && one=$((b - a)) || ratio $one $((b - a))
         done
-    done | median | sed "s/^/| $label | \`$*\` | /; s/\$/ | 1.7 |/"
+    done | median | sed "s#^#| $label | \`$(basename "$1") $(shift; echo "$*")\` | #; s/\$/ | 1.7 |/"
 }
 
 {
@@ -171,8 +171,12 @@ threads_row() { # LABEL OPTIONS...: seconds of a run by the clock on the wall
     echo "## Two threads over one"
     echo "| scene | command | ratio | asked |"
     echo "|---|---|---|---|"
-    threads_row "pile, certified" pile --size 1000 --seconds 2
-    threads_row "soft ball" ball --size 17 --steps 20
+    threads_row "pile of 1000, certified" "$SCENE" pile --size 1000 --seconds 2 --threads @
+    threads_row "soft ball" "$SCENE" ball --size 17 --steps 20 --threads @
+    threads_row "1000 boxes in a pen, certified" build/peers/condsim scene=P_1000 dt=0.0166667 T=2 tol=1e-3 threads=@
+    for scene in P_1000 P_3000; do
+        threads_row "$scene, bounded" build/peers/condsim_float scene=$scene dt=0.0166667 T=5 mode=bounded threads=@
+    done
 } >$OUT/page.md
 cp $OUT/page.md "$PAGE"
 cat "$PAGE"
