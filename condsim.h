@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4e9f8ac8ccadef97
+   Hash of the parts: b7dd6b96b3b96f96
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6630,7 +6630,7 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 /* The first contact that two shapes had in the last step, or -1; the others follow it in kept_next. */
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
-enum { CSIMI_WITHIN_CALM = 60 };
+enum { CSIMI_WITHIN_CALM = 12 };
 /* These once more, where neither shape has moved far since they were found. */
 CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
@@ -39709,7 +39709,7 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
    found out about a pile then stays true, and stacks stand. Gaps follow points that are fixed to the bodies. */
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
-#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a second of certified frames */
+#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
 

@@ -361,7 +361,7 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 /* The first contact that two shapes had in the last step, or -1; the others follow it in kept_next. */
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
-enum { CSIMI_WITHIN_CALM = 60 };
+enum { CSIMI_WITHIN_CALM = 12 };
 /* These once more, where neither shape has moved far since they were found. */
 CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
