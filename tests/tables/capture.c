@@ -34,12 +34,16 @@ enum { HOOK_ROWS_ARE_THERE = 4 };
 
 static int hook_island(csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
-    int *scratch = (int *)malloc(sizeof(int) * ((size_t)f->blocks + 1)), i, best = -1, most = 0;
+    const size_t bytes = sizeof(int) * ((size_t)f->blocks + 1) + 128; /* groups are no more than blocks */
+    int *scratch = (int *)malloc(bytes), i, best = -1, most = 0;
+    csimi_arena arena;
     f->island_count =
         csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
-    free(scratch);
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
+    arena = csimi_arena_in(scratch, bytes);
+    csimi_number_aggregates(f, &arena);
+    free(scratch);
     for (i = 0; i < f->island_count; i++)
         if (f->island_contact_first[i + 1] - f->island_contact_first[i] > most) {
             most = f->island_contact_first[i + 1] - f->island_contact_first[i];
@@ -53,7 +57,8 @@ static void hook_matrix(csim_world *w, csimi_step_frame *f, int island, capture 
     const int *block = f->island_blocks + f->island_first[island];
     csim_block_matrix *A = &c->work.problem.A;
     const size_t n = (size_t)A->n, count = (size_t)A->row[n];
-    int *row = (int *)calloc(2 * n + count + 1, sizeof *row), *diag = row + n + 1, *col = diag + n, i, at = 0;
+    int *row = (int *)calloc(3 * n + count + 1, sizeof *row), *diag = row + n + 1, *col = diag + n, i, at = 0;
+    c->work.structure.aggregate = (int *)memcpy(col + count, c->work.structure.aggregate, n * sizeof *row);
     c->row = row;
     c->val = (csim_real *)calloc(9 * count + 1, sizeof *c->val);
     for (i = 0; i < A->n; i++) {
@@ -74,21 +79,24 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     csimi_arena arena = csimi_arena_counting();
     csim_problem *p;
     capture *c;
+    void *room;
     if (island < 0) return NULL;
     c = (capture *)calloc(1, sizeof *c);
     csimi_island_room(w, f, island, &c->work, &arena);
     c->memory = malloc(arena.used + 64);
     arena = csimi_arena_in((void *)(((uintptr_t)c->memory + 63) / 64 * 64), arena.used);
     csimi_island_room(w, f, island, &c->work, &arena);
-    csimi_terms_to_islands(f);
+    csimi_to_islands(f);
     csimi_island_fill(w, f, island, &c->work);
     p = &c->work.problem;
     c->contacts = (csim_contact *)calloc((size_t)p->contact_count + 1, sizeof *c->contacts);
     c->terms = (csim_term *)calloc((size_t)p->term_count + 1, sizeof *c->terms);
     memcpy(c->contacts, p->contacts, (size_t)p->contact_count * sizeof *c->contacts);
     memcpy(c->terms, p->terms, (size_t)p->term_count * sizeof *c->terms);
-    csimi_island_contacts_back(f, f->island_contacts + f->island_contact_first[island], p->contact_count);
-    csimi_terms_to_world(f);
+    room = malloc(sizeof(int) * (size_t)f->contact_count + 128);
+    arena = csimi_arena_in(room, sizeof(int) * (size_t)f->contact_count + 128);
+    csimi_to_world(f, &arena);
+    free(room);
     hook_matrix(w, f, island, c);
     p->contacts = c->contacts;
     p->terms = c->terms;
