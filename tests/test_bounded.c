@@ -495,6 +495,40 @@ TEST(a_point_that_comes_carries_what_the_one_before_did) {
     csim_destroy_world(p.world);
 }
 
+/* A box slides without friction. Its rows are renewed where it has gone 2.31 % of its bounding radius since they were
+   found, and after twelve certified frames in a row where it has gone a tenth of that. */
+TEST(rows_are_renewed_sooner_after_a_dozen_certified_frames) {
+    const double far = 0.0231 * 0.25 * sqrt(3);
+    pile p = open_pile(CSIM_SOLVER_BOUNDED, 0, 0);
+    double found = 0, before = 0;
+    int i, certified = 0, late = 0, soon = 0;
+    put_box(&p, 0, 0, 0.25, 0);
+    STATUS(csim_body_set_friction(p.world, p.body[0], 0), CSIM_OK);
+    STATUS(csim_body_set_velocity(p.world, p.body[0], csim_v3(CSIM_R(0.03), 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    for (i = 0; i < 120; i++) {
+        csim_pose pose; /* where rows are found */
+        double x;
+        STATUS(csim_body_get_pose(p.world, p.body[0], &pose), CSIM_OK);
+        x = (double)pose.position.x;
+        STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_OK);
+        CHECK(p.world->store.count.kept == 4);
+        if (p.world->store.count.kept == 0) break;
+        found = (double)p.world->store.kept[0].pose[0].position.x;
+        CASE("step %d, %d certified, %g m since", i, certified, x - before);
+        if (i > 0 && found > before) {
+            CHECK(x - before > (certified < 12 ? 0.9 : 0.09) * far); /* the box also settles */
+            late += certified < 12;
+            soon += certified >= 12;
+        } else if (i > 0) {
+            CHECK(x - before < (certified < 12 ? 1.0 : 0.1) * far);
+        }
+        before = found;
+        certified = csim_world_stats(p.world).flags & CSIM_FLAG_UNCERTIFIED ? 0 : certified + 1;
+    }
+    CHECK(late + soon > 10 && soon > 5);
+    csim_destroy_world(p.world);
+}
+
 TEST(a_budget_is_kept_and_certifies_what_it_can) {
     static const int budget[3] = {400, 6000, 200000};
     int missed[3], k, i;
@@ -766,7 +800,8 @@ TEST(soft_frames_repeat_their_bits_and_come_back_from_a_snapshot) {
 /* Ranges from the last to the first, as threads might; how many loops had islands in them, by groups. */
 static void backwards(void *user, int count, int grain, csim_range_fn *fn, void *context) {
     int i;
-    for (i = (count - 1) / grain; i >= 0; i--) fn(context, i * grain, count - i * grain < grain ? count : (i + 1) * grain);
+    for (i = (count - 1) / grain; i >= 0; i--)
+        fn(context, i * grain, count - i * grain < grain ? count : (i + 1) * grain);
     if (grain == 1) ++*(int *)user;
 }
 

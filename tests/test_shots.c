@@ -2,6 +2,7 @@
    judged by where their centres and nodes are, which the library is not asked
    for more than. CONDSIM_SHOTS=2000 is the full form, a kind at a target. */
 #include "check.h"
+#include "../amalgamate/parts/step/path.c"
 
 enum { CAPSULE, ROD, PLATE, BOX, HULL, DUMBBELL, PARTICLE, LINKS, HINGED, CABLE, CLOTH, SOFT, KINDS };
 enum { STATIC_WALL, MOVING_WALL, TURNING_WALL, HEAVY_WALL, LEVEL_WALL, TARGETS }; /* the last lies in bed: bed.c */
@@ -372,6 +373,57 @@ static double deepest_end(const shot *s, int target, bool follow, double *hidden
     }
     csim_destroy_world(w);
     return most;
+}
+
+/* Who meets whom is found along a sorted axis: the same shapes in the same order as by comparing all with all,
+   whichever axis they spread along, with boxes of all sizes among them. */
+TEST(ways_that_meet_are_found_as_by_comparing_all) {
+    enum { MANY = 120 };
+    csim_world_def def = csim_default_world_def();
+    csim_world *world;
+    int axis, i, k, a, met = 0;
+    STATUS(csim_create_world(&def, &world, NULL), CSIM_OK);
+    for (i = 0; i < MANY; i++) {
+        csim_rigid_def d = csim_default_rigid_def();
+        csim_shape ball = csim_sphere(CSIM_R(0.1));
+        csim_body_id id;
+        d.shapes = &ball;
+        d.shape_count = 1;
+        d.pose.position = csim_v3((csim_real)i, 0, 0);
+        STATUS(csim_create_rigid(world, &d, &id), CSIM_OK);
+    }
+    STATUS(csim_world_step(world, CSIM_R(0.01)), CSIM_OK); /* lists who is awake */
+    for (axis = 0; axis < 3; axis++) {
+        csimi_arena arena = csimi_arena_counting();
+        csimi_paths p;
+        void *memory;
+        memset(&p, 0, sizeof p);
+        p.w = world;
+        csimi_paths_layout(&p, &world->store.capacity, &arena);
+        memory = calloc(1, arena.used + 64);
+        arena = csimi_arena_in(memory, arena.used + 64);
+        csimi_paths_layout(&p, &world->store.capacity, &arena);
+        p.awake = csimi_awake_shapes(world, p.list);
+        CHECK(p.awake == MANY);
+        for (i = 0; i < 3 * MANY; i++) {
+            const double at = check_random(-1, 1) * (i % 3 == axis ? 20 : 2), size = i / 3 % 17 ? 1 : 15;
+            p.lower[i] = (csim_real)at;
+            p.upper[i] = (csim_real)(at + check_random(0, size));
+        }
+        csimi_path_sort(&p);
+        CHECK(p.axis == axis);
+        for (i = 0; i < MANY; i++) {
+            const int count = csimi_path_meets(&p, a = (int)p.list[i]);
+            int at = 0;
+            for (k = 0; k < MANY; k++)
+                if (csimi_path_near(&p, a, (int)p.list[k])) CHECK(at < count && p.near[at++] == (int)p.list[k]);
+            CHECK(at == count);
+            met += count;
+        }
+        free(memory);
+    }
+    CHECK(met > 6 * MANY);
+    csim_destroy_world(world);
 }
 
 TEST(what_a_step_drives_in_is_reported_and_paths_bound_it) {
