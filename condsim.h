@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b7dd6b96b3b96f96
+   Hash of the parts: 781656c8b25ef1b8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3661,16 +3661,7 @@ typedef struct csimi_model {
 
 /* All kinds, in the order they are called. couple, prepare, assemble and energy read positions of s (couple and bind
    only its indices); the state decides the result to the bit, nothing is remembered from step to step. */
-enum {
-    CSIMI_MODEL_POINT,
-    CSIMI_MODEL_RIGID,
-    CSIMI_MODEL_TET,
-    CSIMI_MODEL_CLOTH,
-    CSIMI_MODEL_SPRING,
-    CSIMI_MODEL_CABLE,
-    CSIMI_MODEL_TREE,
-    CSIMI_MODEL_COUNT
-};
+enum { CSIMI_MODEL_COUNT = 7 };
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
@@ -12729,12 +12720,10 @@ CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, c
 /* model/kinds: the kinds of models in the order in which a step runs through them. */
 
 CSIMI_FN const csimi_model *csimi_model_table(void) {
-    /* what a build leaves out does nothing */
+    /* kinds that a build leaves out leave as many empty rows behind the others */
     static const csimi_model table[CSIMI_MODEL_COUNT] = {
 #if CSIMI_HAS_NODES
         {"point", NULL, NULL, NULL, csimi_point_assemble, csimi_point_advance, csimi_point_energy},
-#else
-        {"point", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 #ifndef CONDSIM_NO_RIGID
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
@@ -12744,30 +12733,20 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
 #endif
 #ifndef CONDSIM_NO_SOFT
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
-#else
-        {"tet", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 #ifndef CONDSIM_NO_CLOTH
         {"cloth", csimi_cloth_couple, csimi_cloth_bind, NULL, csimi_cloth_assemble, NULL, csimi_cloth_energy},
-#else
-        {"cloth", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 #ifndef CONDSIM_NO_SPRINGS
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
-#else
-        {"spring", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 #ifndef CONDSIM_NO_CABLE
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},
-#else
-        {"cable", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
         {"tree", csimi_tree_couple, csimi_tree_bind, csimi_reduced_prepare, csimi_tree_assemble, csimi_tree_advance,
          csimi_tree_energy},
-#else
-        {"tree", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
     };
     return table;
@@ -43305,15 +43284,38 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     }
 }
 
+/* Contacts have places for their terms, so that any thread may fill any of them. */
+typedef struct csimi_rows_job {
+    csim_world *world;
+    const csimi_step_frame *frame;
+    const csimi_last_table *last;
+    int stride; /* terms of a contact at most */
+} csimi_rows_job;
+
+static void csimi_rows_range(void *context, int begin, int end) {
+    const csimi_rows_job *j = (const csimi_rows_job *)context;
+    csimi_step_frame f = *j->frame; /* with a term_count of its own */
+    for (; begin < end; begin++) {
+        f.term_count = j->stride * begin;
+        csimi_contact_row(j->world, &f, j->last, begin);
+        for (; f.term_count < j->stride * (begin + 1); f.term_count++) f.terms[f.term_count].block = 0;
+    }
+}
+
 CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const bool asks = w->def.mix_friction || w->def.mix_restitution; /* the user, by the thread that steps */
     csimi_last_table r;
+    csimi_rows_job job;
     size_t mark = arena->used;
-    int i;
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
-    f->term_count = 0;
-    for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
+    job.world = w;
+    job.frame = f;
+    job.last = &r;
+    job.stride = (CSIMI_MEETS ? 2 : 1) * csimi_most_side(&w->store.capacity);
+    csimi_parallel(asks ? NULL : &w->def.tasks, f->found_count, 256, csimi_rows_range, &job);
+    f->term_count = job.stride * f->found_count;
     f->contact_count = f->found_count;
     csimi_rolling_rows(w, f);
     f->first_joint_row = f->contact_count;
@@ -44258,12 +44260,9 @@ static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
 }
 
 static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
-    csimi_worker worker;
+    csimi_worker worker = {arena, &w->def.tasks, &w->error};
     csimi_answer answer;
     csim_status status;
-    worker.arena = arena;
-    worker.tasks = &w->def.tasks;
-    worker.error = &w->error;
     CSIMI_MEMSET(&answer, 0, sizeof answer);
     status = csimi_solve_island(w, f, island, &worker, &answer);
     if (status != CSIM_OK) return status;
@@ -44353,11 +44352,6 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
     most->axes = csimi_imax(most->axes, csimi_imin(rows + slacks, w->store.capacity.axes));
 }
 
-static int csimi_island_size(const csimi_step_frame *f, int island) {
-    return f->island_first[island + 1] - f->island_first[island] + f->island_contact_first[island + 1] -
-           f->island_contact_first[island];
-}
-
 /* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. Of nodes and cables,
    whose products are spread over threads, an island of more than half of all is solved alone: SIZE_MAX. */
 static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_group *g) {
@@ -44370,7 +44364,8 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
     most.joints = most.tree_rows = most.axes = 0;
     CSIMI_MEMSET(g, 0, sizeof *g);
     for (g->first = g->end = first; g->end < last && g->size < share; g->end++) {
-        const int island = csimi_ordered(r->order, g->end), own = csimi_island_size(f, island);
+        const int island = csimi_ordered(r->order, g->end), *block = f->island_first + island;
+        const int *contact = f->island_contact_first + island, own = block[1] - block[0] + contact[1] - contact[0];
         if ((spreads && 2 * own > all) || (g->size > 0 && own > share)) break;
         g->size += own;
         csimi_island_widen(r->world, f, island, &most);
@@ -45697,12 +45692,17 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
     return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
 }
 
-/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative: apart. */
-static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
-    csim_real depth = -CSIMI_HUGE;
-    for (; first < end; first++)
-        depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
-    return depth;
+/* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
+static void csimi_eye_planes(void *context, int begin, int end) {
+    const csimi_eye *e = (const csimi_eye *)context;
+    int i, last;
+    for (; begin < end; begin++) {
+        if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
+        e->planes[begin] = -CSIMI_HUGE;
+        for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
+            e->planes[begin] = csimi_max(e->planes[begin], -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL,
+                                                                         e->f->found + i));
+    }
 }
 
 /* Points that have no row were no deeper than those that have, and turning moves either: the pair is no deeper than its
@@ -45727,10 +45727,10 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
 /* The pair with the deepest planes first: most others cannot be deeper. */
 static void csimi_eye_pairs(csimi_eye *e) {
     int first, end, deepest = -1;
+    csimi_parallel(&e->w->def.tasks, e->f->found_count, 256, csimi_eye_planes, e);
     for (first = 0; first < e->f->found_count; first = end) {
         end = csimi_eye_end(e, first);
         if (!csimi_eye_shaped(e, first)) continue;
-        e->planes[first] = csimi_eye_planes(e, first, end);
         if (deepest < 0 || e->planes[first] > e->planes[deepest]) deepest = first;
     }
     if (deepest >= 0) csimi_eye_pair(e, deepest, csimi_eye_end(e, deepest));

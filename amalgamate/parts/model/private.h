@@ -261,16 +261,7 @@ typedef struct csimi_model {
 
 /* All kinds, in the order they are called. couple, prepare, assemble and energy read positions of s (couple and bind
    only its indices); the state decides the result to the bit, nothing is remembered from step to step. */
-enum {
-    CSIMI_MODEL_POINT,
-    CSIMI_MODEL_RIGID,
-    CSIMI_MODEL_TET,
-    CSIMI_MODEL_CLOTH,
-    CSIMI_MODEL_SPRING,
-    CSIMI_MODEL_CABLE,
-    CSIMI_MODEL_TREE,
-    CSIMI_MODEL_COUNT
-};
+enum { CSIMI_MODEL_COUNT = 7 };
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }

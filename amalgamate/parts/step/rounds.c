@@ -140,12 +140,9 @@ static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
 }
 
 static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
-    csimi_worker worker;
+    csimi_worker worker = {arena, &w->def.tasks, &w->error};
     csimi_answer answer;
     csim_status status;
-    worker.arena = arena;
-    worker.tasks = &w->def.tasks;
-    worker.error = &w->error;
     CSIMI_MEMSET(&answer, 0, sizeof answer);
     status = csimi_solve_island(w, f, island, &worker, &answer);
     if (status != CSIM_OK) return status;
@@ -235,11 +232,6 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
     most->axes = csimi_imax(most->axes, csimi_imin(rows + slacks, w->store.capacity.axes));
 }
 
-static int csimi_island_size(const csimi_step_frame *f, int island) {
-    return f->island_first[island + 1] - f->island_first[island] + f->island_contact_first[island + 1] -
-           f->island_contact_first[island];
-}
-
 /* The next islands, a thirty-second of all or more; the bytes that they need, one after the other. Of nodes and cables,
    whose products are spread over threads, an island of more than half of all is solved alone: SIZE_MAX. */
 static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_group *g) {
@@ -252,7 +244,8 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
     most.joints = most.tree_rows = most.axes = 0;
     CSIMI_MEMSET(g, 0, sizeof *g);
     for (g->first = g->end = first; g->end < last && g->size < share; g->end++) {
-        const int island = csimi_ordered(r->order, g->end), own = csimi_island_size(f, island);
+        const int island = csimi_ordered(r->order, g->end), *block = f->island_first + island;
+        const int *contact = f->island_contact_first + island, own = block[1] - block[0] + contact[1] - contact[0];
         if ((spreads && 2 * own > all) || (g->size > 0 && own > share)) break;
         g->size += own;
         csimi_island_widen(r->world, f, island, &most);

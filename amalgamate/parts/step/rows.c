@@ -96,15 +96,38 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     }
 }
 
+/* Contacts have places for their terms, so that any thread may fill any of them. */
+typedef struct csimi_rows_job {
+    csim_world *world;
+    const csimi_step_frame *frame;
+    const csimi_last_table *last;
+    int stride; /* terms of a contact at most */
+} csimi_rows_job;
+
+static void csimi_rows_range(void *context, int begin, int end) {
+    const csimi_rows_job *j = (const csimi_rows_job *)context;
+    csimi_step_frame f = *j->frame; /* with a term_count of its own */
+    for (; begin < end; begin++) {
+        f.term_count = j->stride * begin;
+        csimi_contact_row(j->world, &f, j->last, begin);
+        for (; f.term_count < j->stride * (begin + 1); f.term_count++) f.terms[f.term_count].block = 0;
+    }
+}
+
 CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const bool asks = w->def.mix_friction || w->def.mix_restitution; /* the user, by the thread that steps */
     csimi_last_table r;
+    csimi_rows_job job;
     size_t mark = arena->used;
-    int i;
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
-    f->term_count = 0;
-    for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
+    job.world = w;
+    job.frame = f;
+    job.last = &r;
+    job.stride = (CSIMI_MEETS ? 2 : 1) * csimi_most_side(&w->store.capacity);
+    csimi_parallel(asks ? NULL : &w->def.tasks, f->found_count, 256, csimi_rows_range, &job);
+    f->term_count = job.stride * f->found_count;
     f->contact_count = f->found_count;
     csimi_rolling_rows(w, f);
     f->first_joint_row = f->contact_count;

@@ -146,12 +146,17 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
     return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
 }
 
-/* How deep the planes of the contacts first .. end - 1 of one pair are after the step; negative: apart. */
-static csim_real csimi_eye_planes(const csimi_eye *e, int first, int end) {
-    csim_real depth = -CSIMI_HUGE;
-    for (; first < end; first++)
-        depth = csimi_max(depth, -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, e->f->found + first));
-    return depth;
+/* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
+static void csimi_eye_planes(void *context, int begin, int end) {
+    const csimi_eye *e = (const csimi_eye *)context;
+    int i, last;
+    for (; begin < end; begin++) {
+        if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
+        e->planes[begin] = -CSIMI_HUGE;
+        for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
+            e->planes[begin] = csimi_max(e->planes[begin], -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL,
+                                                                         e->f->found + i));
+    }
 }
 
 /* Points that have no row were no deeper than those that have, and turning moves either: the pair is no deeper than its
@@ -176,10 +181,10 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
 /* The pair with the deepest planes first: most others cannot be deeper. */
 static void csimi_eye_pairs(csimi_eye *e) {
     int first, end, deepest = -1;
+    csimi_parallel(&e->w->def.tasks, e->f->found_count, 256, csimi_eye_planes, e);
     for (first = 0; first < e->f->found_count; first = end) {
         end = csimi_eye_end(e, first);
         if (!csimi_eye_shaped(e, first)) continue;
-        e->planes[first] = csimi_eye_planes(e, first, end);
         if (deepest < 0 || e->planes[first] > e->planes[deepest]) deepest = first;
     }
     if (deepest >= 0) csimi_eye_pair(e, deepest, csimi_eye_end(e, deepest));
