@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 781656c8b25ef1b8
+   Hash of the parts: fed607fa3b5646cf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3099,6 +3099,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
    only when has_value. */
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed);
+CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
 #ifdef CONDSIM_NO_ERROR_TEXT
@@ -4435,8 +4436,8 @@ CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
 
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
-/* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
-CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
+/* The numbers that what a user answers, or a scene that has diverged, can spoil in the problem of a world. */
+CSIMI_FN csim_status csimi_check_own(const csim_problem *problem, csim_error *error);
 
 /* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
    diagonal blocks D of A; 0 of a side without terms. */
@@ -4575,10 +4576,10 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 /* csim_problem_solve in what is left of an arena, for a world: it checked the parameters when it got them, and made the
-   indices of the problem itself. table.c */
+   indices of the problem itself; checked: what csimi_check_own says of its numbers. table.c */
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
-                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                         csim_outcome *outcome, csim_error *error);
+                                         csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
+                                         csim_solution *solution, csim_outcome *outcome, csim_error *error);
 /* What is said of an answer whose certificate is left out; measure: the solver's own. */
 CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 
@@ -6261,6 +6262,10 @@ CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
+#define CSIMI_BLANK(type, d) /* a definition of nothing */ \
+    type d;                                                \
+    CSIMI_MEMSET(&d, 0, sizeof d);                         \
+    d.guard = CSIMI_GUARD
 
 /* ==== begin step/private.h ====================================================================================== */
 /* step/private: the stages of a step, and the frame they share. */
@@ -6752,6 +6757,11 @@ typedef struct csimi_answer {
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
+/* rest.c: writes solution->v, and the result and certificate of the outcome, where it does. */
+CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                 const csim_problem *problem, const csim_solver_params *params,
+                                 csim_status checked, csim_solution *solution, csimi_arena *arena,
+                                 csim_outcome *outcome);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */
@@ -6766,6 +6776,7 @@ typedef struct csimi_within {
     csim_solution *solution;
     const int *block, *contact; /* [n], [count] in the frame */
     int n, count;
+    csim_status checked;
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
@@ -7207,6 +7218,10 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
     csimi_append_text(error->text, capacity, length, allowed);
     return status;
 #endif
+}
+
+CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
+    return csimi_fail(error, CSIM_NULL_ARGUMENT, function, field, false, 0, "not null");
 }
 
 /* ==== begin base/memory.c ======================================================================================= */
@@ -10386,9 +10401,7 @@ static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
 
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
     const char *fault;
-    if (!bytes || !modes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_open_modes", bytes ? "modes" : "bytes", false, 0,
-                          "not null");
+    if (!bytes || !modes) return csimi_missing(error, "csim_open_modes", bytes ? "modes" : "bytes");
     if ((uintptr_t)bytes % 8)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
                           (double)((uintptr_t)bytes % 8), "0");
@@ -12760,31 +12773,30 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
 
 /* ---- constructors */
 
-static csim_shape csimi_shape_of(csim_shape_kind kind) {
+static csim_shape csimi_shape_of(csim_shape_kind kind, csim_real radius, csim_real half_height) {
     csim_shape s;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.kind = kind;
+    s.radius = radius;
+    s.half_height = half_height;
     s.local = csim_pose_identity();
     return s;
 }
 
 /* The shortest rotation from z to the unit vector n; below the equator by way of -z, so that nothing cancels. */
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n) {
-    csim_quat q, flip;
+    static const csim_quat flip = {0, 1, 0, 0};
+    csim_quat q;
     q.w = 1 + csimi_abs(n.z);
     q.x = n.z < 0 ? n.y : -n.y;
     q.y = n.z < 0 ? -n.x : n.x;
     q.z = 0;
-    if (n.z < 0) {
-        flip.w = flip.y = flip.z = 0;
-        flip.x = 1;
-        q = csim_quat_mul(q, flip);
-    }
+    if (n.z < 0) q = csim_quat_mul(q, flip);
     return csim_quat_normalize(q);
 }
 
 CSIM_API csim_shape csim_half_space(csim_vec3 point, csim_vec3 outward_normal) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_HALF_SPACE);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HALF_SPACE, 0, 0);
     csim_vec3 n = csim_normalize(outward_normal);
     s.local.position = point;
     if (csim_dot(n, n) > 0)
@@ -12794,34 +12806,24 @@ CSIM_API csim_shape csim_half_space(csim_vec3 point, csim_vec3 outward_normal) {
     return s;
 }
 
-CSIM_API csim_shape csim_sphere(csim_real radius) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_SPHERE);
-    s.radius = radius;
-    return s;
-}
+CSIM_API csim_shape csim_sphere(csim_real radius) { return csimi_shape_of(CSIM_SHAPE_SPHERE, radius, 0); }
 
 CSIM_API csim_shape csim_capsule(csim_real radius, csim_real half_height) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_CAPSULE);
-    s.radius = radius;
-    s.half_height = half_height;
-    return s;
+    return csimi_shape_of(CSIM_SHAPE_CAPSULE, radius, half_height);
 }
 
 CSIM_API csim_shape csim_box(csim_vec3 half) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_BOX);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_BOX, 0, 0);
     s.half = half;
     return s;
 }
 
 CSIM_API csim_shape csim_cylinder(csim_real radius, csim_real half_height) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_CYLINDER);
-    s.radius = radius;
-    s.half_height = half_height;
-    return s;
+    return csimi_shape_of(CSIM_SHAPE_CYLINDER, radius, half_height);
 }
 
 CSIM_API csim_shape csim_hull(const csim_vec3 *points, int point_count) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_HULL);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HULL, 0, 0);
     s.points = points;
     s.point_count = point_count;
     return s;
@@ -13082,7 +13084,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, const csim_geometry *g,
                                                         const csim_hull_data *hulls, csim_real density,
                                                         csim_mass *mass, csim_error *error) {
-    csim_shape s = csimi_shape_of(g->kind);
+    csim_shape s = csimi_shape_of(g->kind, 0, 0);
     csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
     int i;
     s.half = g->half;
@@ -15585,8 +15587,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     static const char fn[] = "csim_open_field";
     const csim_field *f = (const csim_field *)block;
     int k, most = 20000;
-    if (!block || !field)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
@@ -15991,7 +15992,7 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
 
 static csim_status csimi_check_heights(const csim_height_field_def *d, const char *fn, csim_error *error) {
     int i;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_height_field_def()");
@@ -16002,7 +16003,7 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
         return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
-    if (!d->heights) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "heights", false, 0, "not null");
+    if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
@@ -16016,7 +16017,7 @@ CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, s
     static const char fn[] = "csim_height_field_bytes";
     csim_status s = csimi_check_heights(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     *bytes = sizeof(csim_field) + (sizeof(float) * (size_t)def->count_x * (size_t)def->count_y + 7) / 8 * 8;
     return CSIM_OK;
 }
@@ -16054,8 +16055,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
 
 CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error) {
-    if (!block || !field)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 64 != 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
     if (bytes < needed)
@@ -16070,8 +16070,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
     if (triangle_count < 1 || triangle_count > 10000000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
-    if (!vertices || !triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!vertices || !triangles) return csimi_missing(error, fn, vertices ? "triangles" : "vertices");
     if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
     if (!(scale > 0) || scale > CSIM_R(1e9))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");
@@ -19588,7 +19587,7 @@ typedef struct csimi_mesh_build {
 
 static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
     csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_mesh_field_def()");
@@ -19958,7 +19957,7 @@ CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_
     csimi_arena arena = csimi_arena_counting();
     csim_status s = csimi_check_mesh_field(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     CSIMI_MEMSET(&m, 0, sizeof m);
     m.def = def;
     if ((s = csimi_mesh_size(&m, &f, fn, error)) != 0) return s;
@@ -20058,7 +20057,7 @@ typedef struct csimi_triangles_build {
 
 static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
     csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_triangle_field_def()");
@@ -20275,7 +20274,7 @@ CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *de
     csimi_arena arena = csimi_arena_counting();
     csim_status s = csimi_check_triangles(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     CSIMI_MEMSET(&b, 0, sizeof b);
     b.def = def;
     csimi_triangles_layout(&b, &arena);
@@ -20338,10 +20337,14 @@ static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, con
     return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
 }
 
+static csim_status csimi_bad(csimi_spot *place, const char *array, long index, const char *member, double value,
+                             const char *allowed) {
+    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, array, index, member, value, allowed);
+}
+
 static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
-    if (csimi_all_finite(x, count)) return CSIM_OK;
     for (k = 0; k < count; ++k)
         if (!csimi_finite(x[k]))
             return csimi_problem_fail(place, CSIM_NOT_FINITE, array, index, member, (double)x[k], "a finite number");
@@ -20350,35 +20353,25 @@ static csim_status csimi_check_finite(csimi_spot *place, const char *array, long
 
 static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error) {
     const char *name = NULL;
-    if (p->A.n > 0) {
-        if (!p->A.row)
-            name = "A.row";
-        else if (!p->A.col)
-            name = "A.col";
-        else if (!p->A.diag)
-            name = "A.diag";
-        else if (!p->A.val)
-            name = "A.val";
-        else if (!p->b)
-            name = "b";
-    }
+    if (p->A.n > 0)
+        name = !p->A.row ? "A.row" : !p->A.col ? "A.col" : !p->A.diag ? "A.diag" : !p->A.val ? "A.val" : !p->b ? "b"
+                                                                                                              : NULL;
     if (p->contact_count > 0 && !p->contacts) name = "contacts";
     if (p->term_count > 0 && !p->terms) name = "terms";
-    return name ? csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", name, false, 0, "not null") : CSIM_OK;
+    return name ? csimi_missing(error, "csim_problem_check", name) : CSIM_OK;
 }
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = csimi_row_end(A, i), diag = A->diag[i];
     int k;
     if (begin < 0 || end < begin)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, A->end ? "A.end" : "A.row", A->end ? i : i + 1, "", end,
-                                  "no less than the row's beginning, which is 0 or more");
+        return csimi_bad(place, A->end ? "A.end" : "A.row", A->end ? i : i + 1, "", end,
+                         "no less than the row's beginning, which is 0 or more");
     for (k = begin; k < end; ++k)
         if (A->col[k] < 0 || A->col[k] >= A->n || (k > begin && A->col[k] <= A->col[k - 1]))
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
-                                      "0 to n - 1, ascending inside a row");
+            return csimi_bad(place, "A.col", k, "", A->col[k], "0 to n - 1, ascending inside a row");
     if (diag < begin || diag >= end || A->col[diag] != i)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.diag", i, "", diag, "the index of block (i, i)");
+        return csimi_bad(place, "A.diag", i, "", diag, "the index of block (i, i)");
     return CSIM_OK;
 }
 
@@ -20393,9 +20386,9 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
-                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", (long)i, "",
-                                          (double)A->val[9 * (ptrdiff_t)A->diag[i] + k],
-                                          "greater than 0 (A is positive definite)");
+                return csimi_bad(place, "A.val, diagonal of row ", (long)i, "",
+                                 (double)A->val[9 * (ptrdiff_t)A->diag[i] + k],
+                                 "greater than 0 (A is positive definite)");
     return CSIM_OK;
 }
 
@@ -20405,8 +20398,7 @@ static csim_status csimi_check_mirror(csimi_spot *place, const csim_block_matrix
     for (i = 0; i < A->n; ++i)
         for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             if (csimi_pattern_find(A, A->col[k], i) < 0)
-                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
-                                          "a column whose row has the mirrored block");
+                return csimi_bad(place, "A.col", k, "", A->col[k], "a column whose row has the mirrored block");
     return CSIM_OK;
 }
 
@@ -20414,15 +20406,13 @@ static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     ptrdiff_t blocks = 0;
     int i;
-    if (p->A.n > 0 && !p->A.end && p->A.row[0] != 0)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
+    if (p->A.n > 0 && !p->A.end && p->A.row[0] != 0) return csimi_bad(place, "A.row", 0, "", p->A.row[0], "0");
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i) {
         status = csimi_check_row(place, &p->A, i);
         if (status == CSIM_OK) blocks += csimi_row_end(&p->A, i) - p->A.row[i];
     }
     if (status == CSIM_OK && p->A.n > 0 && blocks != p->A.row[p->A.n])
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", p->A.n, "", p->A.row[p->A.n],
-                                  "the number of blocks of all rows");
+        return csimi_bad(place, "A.row", p->A.n, "", p->A.row[p->A.n], "the number of blocks of all rows");
     return status == CSIM_OK ? csimi_check_mirror(place, &p->A) : status;
 }
 
@@ -20438,32 +20428,25 @@ static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) 
 static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, int m, const csim_side *side,
                                     const char *first, const char *count) {
     if (side->count < 0 || side->count > p->term_count)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, count, side->count, "0 to term_count");
+        return csimi_bad(place, "contacts", m, count, side->count, "0 to term_count");
     if (side->count > 0 && (side->first < 0 || side->first > p->term_count - side->count))
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, first, side->first,
-                                  "0 to term_count - count");
+        return csimi_bad(place, "contacts", m, first, side->first, "0 to term_count - count");
     return CSIM_OK;
 }
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
 static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
-    const csim_vec3 x = csimi_load3(R), y = csimi_load3(R + 3), z = csimi_load3(R + 6);
-    csim_real off[6];
+    static const unsigned char a[6] = {0, 3, 6, 0, 0, 3}, b[6] = {0, 3, 6, 3, 6, 6};
+    csim_real off = 0;
     csim_status status;
     int k;
-    off[0] = csim_dot(x, x) - 1;
-    off[1] = csim_dot(y, y) - 1;
-    off[2] = csim_dot(z, z) - 1;
-    off[3] = csim_dot(x, y);
-    off[4] = csim_dot(x, z);
-    off[5] = csim_dot(y, z);
-    for (k = 0; k < 6 && csimi_abs(off[k]) <= CSIM_R(1e-3); ++k) {
-    }
-    if (k == 6) return CSIM_OK;
+    for (k = 0; k < 6 && csimi_abs(off) <= CSIM_R(1e-3); ++k)
+        off = csim_dot(csimi_load3(R + a[k]), csimi_load3(R + b[k])) - (k < 3 ? 1 : 0);
+    if (csimi_abs(off) <= CSIM_R(1e-3)) return CSIM_OK;
     status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
-    if (status != CSIM_OK) return status;
-    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)(off[k] + (k < 3 ? 1 : 0)),
-                              "orthonormal rows (products of two rows 0, of one with itself 1)");
+    return status != CSIM_OK ? status
+                             : csimi_bad(place, "contacts", m, ".R", (double)(off + (k <= 3 ? 1 : 0)),
+                                         "orthonormal rows (products of two rows 0, of one with itself 1)");
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
@@ -20475,14 +20458,13 @@ static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c
     status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
-            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
-                                        (double)c->mu[k], "0 or more");
+            status = csimi_bad(place, "contacts", m, k ? ".mu[1]" : ".mu[0]", (double)c->mu[k], "0 or more");
     if (!csimi_law_is(c, CSIM_LAW_INVERTIBLE) || status != CSIM_OK) return status;
     status = csimi_check_finite(place, "contacts", m, ".omega", c->omega, 2);
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (!(c->omega[k] > 0))
-            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".omega[1]" : ".omega[0]",
-                                        (double)c->omega[k], "greater than 0 (invertible law)");
+            status = csimi_bad(place, "contacts", m, k ? ".omega[1]" : ".omega[0]", (double)c->omega[k],
+                               "greater than 0 (invertible law)");
     return status;
 }
 
@@ -20497,19 +20479,16 @@ static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: return csimi_check_friction(place, c, m);
     case CSIM_LAW_BILATERAL:
-        if (c->mask > 7u)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".mask", (double)c->mask, "0 to 7");
+        if (c->mask > 7u) return csimi_bad(place, "contacts", m, ".mask", (double)c->mask, "0 to 7");
         return CSIM_OK;
     case CSIM_LAW_BOX: /* infinite bounds are allowed */
         for (k = 0; k < 3; ++k)
-            if (!(c->lo[k] <= c->hi[k]))
-                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".lo", (double)c->lo[k],
-                                          "at most hi");
+            if (!(c->lo[k] <= c->hi[k])) return csimi_bad(place, "contacts", m, ".lo", (double)c->lo[k], "at most hi");
         return CSIM_OK;
     case CSIM_LAW_COUNT_:
     default: break;
     }
-    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
+    return csimi_bad(place, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
 static csim_status csimi_check_sides(csimi_spot *place, const csim_problem *p, int m) {
@@ -20517,8 +20496,7 @@ static csim_status csimi_check_sides(csimi_spot *place, const csim_problem *p, i
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
     if (status == CSIM_OK) status = csimi_check_side(place, p, m, &c->b, ".b.first", ".b.count");
     if (status == CSIM_OK && c->a.count + c->b.count == 0)
-        status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".a.count", 0,
-                                    "at least one term in a or b (nothing can move)");
+        status = csimi_bad(place, "contacts", m, ".a.count", 0, "at least one term in a or b (nothing can move)");
     return status;
 }
 
@@ -20526,14 +20504,11 @@ static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p,
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_frame(place, m, c->R);
     int k;
-    if (!csimi_finite(c->phi[0] + c->phi[1] + c->phi[2] + c->mass[0] + c->mass[1])) {
-        if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
-        if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
-    }
+    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
+    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (c->mass[k] < 0)
-            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".mass", (double)c->mass[k],
-                                        "0 (take it from A) or more");
+            status = csimi_bad(place, "contacts", m, ".mass", (double)c->mass[k], "0 (take it from A) or more");
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
@@ -20541,18 +20516,15 @@ static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) 
     int k;
     for (k = 0; k < p->term_count; ++k)
         if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
+            return csimi_bad(place, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
     return CSIM_OK;
 }
 
 static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p, csim_side side) {
     csim_status status = CSIM_OK;
     int k;
-    for (k = side.first; k < side.first + side.count && status == CSIM_OK; ++k) {
-        const csim_real *J = p->terms[k].J;
-        if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
-            status = csimi_check_finite(place, "terms", k, ".J", J, 9);
-    }
+    for (k = side.first; k < side.first + side.count && status == CSIM_OK; ++k)
+        status = csimi_check_finite(place, "terms", k, ".J", p->terms[k].J, 9);
     return status;
 }
 
@@ -20561,16 +20533,15 @@ static csim_status csimi_check_chains(csimi_spot *place, const csim_problem *p) 
     int k;
     if (!s || s->chain_count <= 0) return CSIM_OK;
     if (!s->chain_first || !s->chain_block)
-        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check",
-                          s->chain_first ? "structure.chain_block" : "structure.chain_first", false, 0, "not null");
+        return csimi_missing(place->error, "csim_problem_check",
+                             s->chain_first ? "structure.chain_block" : "structure.chain_first");
     for (k = 0; k <= s->chain_count; ++k)
         if (s->chain_first[k] < (k ? s->chain_first[k - 1] : 0) || (k == 0 && s->chain_first[0] != 0))
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_first", k, "", s->chain_first[k],
-                                      "0, then at least the entry before");
+            return csimi_bad(place, "structure.chain_first", k, "", s->chain_first[k],
+                             "0, then at least the entry before");
     for (k = 0; k < 2 * s->chain_first[s->chain_count]; ++k)
         if (s->chain_block[k] < -1 || s->chain_block[k] >= p->A.n)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_block", k, "", s->chain_block[k],
-                                      "-1 to n - 1");
+            return csimi_bad(place, "structure.chain_block", k, "", s->chain_block[k], "-1 to n - 1");
     return CSIM_OK;
 }
 
@@ -20581,15 +20552,13 @@ static csim_status csimi_check_aggregates(csimi_spot *place, const csim_problem 
     if (!s || s->aggregate_count <= 0) return CSIM_OK;
     for (k = 0; s->aggregate && k < p->A.n; ++k)
         if (s->aggregate[k] < -1 || s->aggregate[k] >= s->aggregate_count)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.aggregate", k, "", s->aggregate[k],
-                                      "-1 to aggregate_count - 1");
+            return csimi_bad(place, "structure.aggregate", k, "", s->aggregate[k], "-1 to aggregate_count - 1");
     for (k = 0; s->offset && k < p->A.n && status == CSIM_OK; ++k)
         status = csimi_check_finite(place, "structure.offset", k, "", s->offset + 3 * (ptrdiff_t)k, 3);
     for (k = 0; s->radius && k < s->aggregate_count && status == CSIM_OK; ++k) {
         status = csimi_check_finite(place, "structure.radius", k, "", s->radius + k, 1);
         if (status == CSIM_OK && !(s->radius[k] >= 0)) /* 0: of a single block */
-            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.radius", k, "", (double)s->radius[k],
-                                        "0 or more");
+            status = csimi_bad(place, "structure.radius", k, "", (double)s->radius[k], "0 or more");
     }
     for (k = 0; s->centre && k < s->aggregate_count && status == CSIM_OK; ++k)
         status = csimi_check_finite(place, "structure.centre", k, "", s->centre + 3 * (ptrdiff_t)k, 3);
@@ -20600,15 +20569,14 @@ static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *
     const csim_structure *s = p->structure;
     int k;
     if (!s || !s->body_first || s->body_count <= 0) return CSIM_OK;
-    if (s->body_first[0] != 0)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", 0, "", s->body_first[0], "0");
+    if (s->body_first[0] != 0) return csimi_bad(place, "structure.body_first", 0, "", s->body_first[0], "0");
     for (k = 0; k < s->body_count; ++k)
         if (s->body_first[k + 1] <= s->body_first[k])
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", k + 1, "", s->body_first[k + 1],
-                                      "greater than the entry before");
+            return csimi_bad(place, "structure.body_first", k + 1, "", s->body_first[k + 1],
+                             "greater than the entry before");
     if (s->body_first[k] != p->A.n)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", k, "", s->body_first[k],
-                                  "n for the last entry: bodies cover all blocks");
+        return csimi_bad(place, "structure.body_first", k, "", s->body_first[k],
+                         "n for the last entry: bodies cover all blocks");
     return CSIM_OK;
 }
 
@@ -20617,14 +20585,12 @@ static csim_status csimi_check_elastic(csimi_spot *place, const csim_problem *p,
     csim_status status = CSIM_OK;
     int k;
     if (element->count < 1 || element->count > 3)
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".count", element->count, "1 to 3");
+        return csimi_bad(place, "structure.elastic", e, ".count", element->count, "1 to 3");
     if (!(element->damping >= 0 && element->damping <= 1))
-        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".damping",
-                                  (double)element->damping, "0 to 1");
+        return csimi_bad(place, "structure.elastic", e, ".damping", (double)element->damping, "0 to 1");
     for (k = 0; k < element->count && status == CSIM_OK; ++k) {
         if (element->term[k].block < 0 || element->term[k].block >= p->A.n)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".term.block",
-                                      element->term[k].block, "0 to n - 1");
+            return csimi_bad(place, "structure.elastic", e, ".term.block", element->term[k].block, "0 to n - 1");
         status = csimi_check_finite(place, "structure.elastic", e, ".term.J", element->term[k].J, 9);
     }
     if (status == CSIM_OK) status = csimi_check_finite(place, "structure.elastic", e, ".K", element->K, 9);
@@ -20635,13 +20601,12 @@ static csim_status csimi_check_elastics(csimi_spot *place, const csim_problem *p
     csim_status status = CSIM_OK;
     int e, count = p->structure ? p->structure->elastic_count : 0;
     if (count > 0 && !p->structure->elastic)
-        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check", "structure.elastic", false, 0,
-                          "not null");
+        return csimi_missing(place->error, "csim_problem_check", "structure.elastic");
     for (e = 0; e < count && status == CSIM_OK; ++e) status = csimi_check_elastic(place, p, e);
     return status;
 }
 
-CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error) {
+static csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
     int m;
@@ -20655,18 +20620,31 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
     return status;
 }
 
+CSIMI_FN csim_status csimi_check_own(const csim_problem *problem, csim_error *error) {
+    csimi_spot place;
+    csim_status status;
+    int m, k;
+    place.error = error;
+    status = csimi_check_matrix(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) {
+        const csim_contact *c = problem->contacts + m;
+        csim_real sum = c->mass[0] + c->mass[1];
+        for (k = 0; k < 3; ++k) sum += c->phi[k] + (c->R[k] + c->R[3 + k] + c->R[6 + k]);
+        status = csimi_finite(sum) ? csimi_check_law(&place, c, m) : CSIM_NOT_FINITE;
+    }
+    return status;
+}
+
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
     int m;
     place.error = error;
-    if (!problem) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", "problem", false, 0, "not null");
-    if (problem->A.n < 0) return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "A.n", -1, "", problem->A.n, "0 or more");
+    if (!problem) return csimi_missing(error, "csim_problem_check", "problem");
+    if (problem->A.n < 0) return csimi_bad(&place, "A.n", -1, "", problem->A.n, "0 or more");
     if (problem->contact_count < 0)
-        return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "contact_count", -1, "", problem->contact_count,
-                                  "0 or more");
-    if (problem->term_count < 0)
-        return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "term_count", -1, "", problem->term_count, "0 or more");
+        return csimi_bad(&place, "contact_count", -1, "", problem->contact_count, "0 or more");
+    if (problem->term_count < 0) return csimi_bad(&place, "term_count", -1, "", problem->term_count, "0 or more");
     status = csimi_check_pointers(problem, error);
     if (status == CSIM_OK) status = csimi_check_rows(&place, problem);
     if (status == CSIM_OK) status = csimi_check_blocks(&place, problem);
@@ -29050,7 +29028,6 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
     csimi_stages_proximal(&s.loop);
     return csimi_cascade_close(&s);
 }
-
 #endif
 
 /* ==== begin solve/watch.c ======================================================================================= */
@@ -29711,7 +29688,6 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
     if (!s.watch.broken && s.watch.best_measure > run->target) csimi_staggered_degrade(&s);
     return csimi_watch_close(&s.watch);
 }
-
 #endif
 
 /* ==== begin solve/ccs.c ========================================================================================= */
@@ -30423,7 +30399,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
 /* ---- is it a problem? */
 
 static csim_status csimi_impulse_null(csim_error *error, const char *name) {
-    return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_impulse_solve", name, false, 0, "a pointer");
+    return csimi_missing(error, "csim_impulse_solve", name);
 }
 
 static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {
@@ -32692,8 +32668,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     csim_status status;
     int c, at = 0;
     if (!problem || !reference)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_reference", problem ? "reference" : "problem", false,
-                          0, "a pointer");
+        return csimi_missing(error, "csim_create_reference", problem ? "reference" : "problem");
     *reference = NULL;
     if ((status = csim_problem_check(problem, error)) != CSIM_OK) return status;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
@@ -32746,8 +32721,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     const csim_problem *p = r ? r->problem : NULL;
     int i, k, m;
     if (!r || !impulse)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_reference_impulse", r ? "impulse" : "reference", false, 0,
-                          "a pointer");
+        return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
     if (!r->delassus) {
         csimi_reference_layout_delassus(r, &arena);
@@ -33391,11 +33365,10 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
 }
 
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
-                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                         csim_outcome *outcome, csim_error *error) {
+                                         csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
+                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
-    const csim_status status = csimi_problem_run(problem, params, &rest, csimi_check_numbers(problem, error), tasks,
-                                                 solution, outcome, error);
+    const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;
 }
@@ -34351,8 +34324,8 @@ CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const cha
 CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
-    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "def", false, 0, "not null");
-    if (!id) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "id", false, 0, "not null");
+    if (!def) return csimi_missing(&w->error, function, "def");
+    if (!id) return csimi_missing(&w->error, function, "id");
     return CSIM_OK;
 }
 
@@ -35700,7 +35673,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
     csim_status status = csimi_change_joint(w, id, fn, &j);
     int item;
     if (status) return status;
-    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!def) return csimi_missing(&w->error, fn, "def");
     if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
     if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
@@ -35777,7 +35750,6 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     }
     return n;
 }
-
 #endif
 
 /* ==== begin store/tree_state.c ================================================================================== */
@@ -35903,7 +35875,8 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     csim_status status;                                                                                   \
     if (!(w) || !(out)) return CSIM_NULL_ARGUMENT;                                                        \
     if ((status = csimi_find_tree(w, id, link, "a csim_tree function", &tree, NULL)) != 0) return status; \
-    s = &(w)->store.state
+    s = &(w)->store.state;                                                                                \
+    (void)s
 
 #define CSIMI_OPEN_TREE(w, id, link, function)                                                     \
     csimi_store *s;                                                                                \
@@ -35916,7 +35889,6 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
 
 CSIM_API csim_status csim_tree_sizes(const csim_world *w, csim_body_id id, int *links, int *positions, int *rates) {
     CSIMI_READ_TREE(w, id, 0, w);
-    (void)s;
     if (links) *links = tree->link_count;
     if (positions) *positions = tree->position_count;
     if (rates) *rates = tree->dof_count;
@@ -36026,7 +35998,6 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
                                           csim_real *limit) {
     const csim_real *impulse;
     CSIMI_READ_TREE(w, id, link, w);
-    (void)s;
     impulse = w->store.link_impulse + CSIMI_TREE_JOINT_ROWS * (tree->first_link + link);
     if (limit) *limit = w->last_h > 0 ? (impulse[0] - impulse[1]) / (csim_real)w->last_h : 0;
     if (drive) *drive = w->last_h > 0 ? impulse[3] / (csim_real)w->last_h : 0;
@@ -36037,7 +36008,6 @@ CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id
                                             csim_vec3 *torque) {
     const csim_real *reaction;
     CSIMI_READ_TREE(w, id, link, w);
-    (void)s;
     if (!tree->reactions) return CSIM_WRONG_KIND;
     reaction = w->store.link_reaction + 6 * (tree->first_link + link);
     if (force) *force = csimi_load3(reaction);
@@ -36048,7 +36018,6 @@ CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id
 CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
     const csimi_body *b;
     CSIMI_READ_TREE(w, id, 0, link);
-    (void)s;
     b = w->store.body + w->store.tree_body[csimi_tree_index(&w->store.state, tree)];
     if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
     *link = w->store.shape_link[b->first_shape + shape];
@@ -36181,7 +36150,7 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
-    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
+    if (!limit) return csimi_missing(&w->error, fn, "limit");
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
     if (csimi_is_soft(limit) && l->yield < 0)
@@ -36231,7 +36200,7 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *w, csim_body_id id, const 
     static const char fn[] = "csim_tree_add_forces";
     int i, k;
     CSIMI_OPEN_TREE(w, id, 0, fn);
-    if (!forces) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "forces", false, 0, "not null");
+    if (!forces) return csimi_missing(&w->error, fn, "forces");
     if ((status = csimi_check_reals(&w->error, fn, "forces", forces, tree->dof_count)) != 0) return status;
     for (i = 0; i < tree->dof_count; i++)
         if (forces[i] < 0 || forces[i] > 0) csimi_wake_tree(w, tree);
@@ -37039,7 +37008,7 @@ static csim_status csimi_check_activation(csim_world *w, const csim_activation *
         CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
     };
     csim_status status;
-    if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
+    if (!a) return csimi_missing(&w->error, function, "activation");
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
     if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
@@ -37183,7 +37152,7 @@ CSIM_API csim_status csim_body_set_surface(csim_world *w, csim_body_id id, const
     int slot;
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
-    if (!surface) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "surface", false, 0, "not null");
+    if (!surface) return csimi_missing(&w->error, fn, "surface");
     return csimi_change_surface(w, slot, surface, fn);
 }
 
@@ -38937,7 +38906,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     bool same_leaves;
     const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
+    if (!buffer) return csimi_missing(&w->error, fn, "buffer");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
@@ -43246,6 +43215,12 @@ static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, 
     c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
+/* An overlap that is no more than the rounding of positions is none: nothing would come to rest on it. */
+static csim_real csimi_gap_told(const csimi_found_contact *c) {
+    const csim_real far = csimi_abs(c->meet.x) + csimi_abs(c->meet.y) + csimi_abs(c->meet.z);
+    return c->gap < 0 ? csimi_min(c->gap + 4 * CSIMI_EPS * far, 0) : c->gap;
+}
+
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
@@ -43270,10 +43245,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach;
     if (w->def.integrator != CSIM_BACKWARD_EULER) /* which asks for the start of the step alone */
-        free_end += f->h * csim_dot(found->normal,
-                                    csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+        free_end +=
+            f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+                                 : csimi_phi(w, f, csimi_gap_told(found), restitution, approach, free_end);
     c->phi[0] += found->left;
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;
@@ -43322,6 +43297,48 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }
+
+/* ==== begin step/rest.c ========================================================================================= */
+/* step/rest: what lies still. An island at rest costs one look, and stays where it is to the last bit, so that it meets
+   the same step again; what is left of a solve would move it about for ever, and have it solved in every step. */
+
+#define CSIMI_REST_WITHIN CSIM_R(0.3) /* of the tolerance, beside bounded frames: they come to rest by themselves */
+
+/* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
+   against the forces of a step is not looked at. */
+CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                 const csim_problem *p, const csim_solver_params *params, csim_status checked,
+                                 csim_solution *solution, csimi_arena *arena, csim_outcome *o) {
+    const csim_real good = w->def.solver.tolerance * (csimi_keeps(w) ? CSIMI_REST_WITHIN : 1);
+    const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
+    csim_certificate figure;
+    csim_real *still, speed = 0, force = 0;
+    bool rests;
+    int i, k;
+    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP) return false;
+    if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
+    for (i = 0; i < p->A.n; i++)
+        for (k = 0; k < 3; k++) {
+            const csim_real a = p->A.val[9 * (ptrdiff_t)p->A.diag[i] + 4 * k];
+            const csim_real v = f->vk[3 * block[i] + k], b = p->b[3 * i + k];
+            speed += a * v * v;
+            force += b * b / a;
+        }
+    if (!(speed <= good * good * force)) return false;
+    still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
+    CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
+    rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&
+            csim_certificate_worst(&figure) <= (double)good;
+    csimi_pop(arena, mark);
+    if (!rests) return false;
+    CSIMI_MEMSET(solution->v, 0, 3 * (size_t)p->A.n * sizeof *solution->v);
+    o->certificate = figure;
+    o->result = params->certify ? CSIM_RESULT_CONVERGED
+                                : csimi_leave_unchecked(csim_certificate_worst(&figure), &o->certificate);
+    return true;
+}
+
+#undef CSIMI_REST_WITHIN
 
 /* ==== begin step/within.c ======================================================================================= */
 /* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
@@ -43428,7 +43445,8 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
 
 static csim_status csimi_within_run(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
                                     csim_outcome *outcome) {
-    return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
+    return csimi_problem_solve(c->problem, params, worker->arena, c->checked, worker->tasks, c->solution, outcome,
+                               worker->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */
@@ -43475,12 +43493,14 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     if (!bodies && bounded)
         own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
+    csimi_within_start(f, c, false);
+    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
+        return csimi_within_pace(pace, false, 0), CSIM_OK;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
-        csimi_within_start(f, c, false);
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
         a->spent = each * spent;
@@ -43679,8 +43699,8 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
         f->aggregate_radius[k] = 1;
         if (i + 1 == tree->block_count) break;
         f->aggregate_of[first + i + 1] = k;
-        f->aggregate_radius[k] = CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) /
-                                            csimi_block_trace(&w->store.A, first + i));
+        f->aggregate_radius[k] =
+            CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) / csimi_block_trace(&w->store.A, first + i));
     }
 }
 
@@ -43841,7 +43861,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
         if (!CSIMI_UNITES) continue;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
-                                     : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
+                                       : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
             if (number[i] == count) {
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
@@ -44059,7 +44079,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
                                         csimi_answer *a) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
-    csim_status status;
+    csim_status status = CSIM_OK, checked;
     csimi_arena *arena = worker->arena;
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
@@ -44068,6 +44088,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
+    checked = csimi_check_own(&p.problem, worker->error);
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
@@ -44080,6 +44101,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
+        within.checked = checked;
         status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
         a->phase =
             a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
@@ -44090,9 +44112,11 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         }
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
-    } else {
-        status =
-            csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
+    } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
+        status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
+                                     worker->error);
+        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
+            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -47665,8 +47689,7 @@ CSIMI_COLD
 /* world/definitions: what every definition begins with. */
 
 CSIM_API csim_world_def csim_default_world_def(void) {
-    csim_world_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_world_def, d);
     d.gravity = csim_v3(0, 0, CSIM_R(-9.81));
     d.integrator = CSIM_BACKWARD_EULER;
     d.solver = csim_default_solver_params();
@@ -47681,7 +47704,6 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.sleep_speed = CSIM_R(0.01);
     d.sleep_drift = CSIM_R(2e-4);
     d.sleep_time = CSIM_R(0.5);
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -47720,28 +47742,23 @@ CSIM_API csim_surface_def csim_default_surface_def(void) {
 }
 
 CSIM_API csim_particle_def csim_default_particle_def(void) {
-    csim_particle_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_particle_def, d);
     d.mass = 1;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_rigid_def csim_default_rigid_def(void) {
-    csim_rigid_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_rigid_def, d);
     d.pose = csim_pose_identity();
     d.density = 1000;
     d.surface = csim_default_surface_def();
     d.can_sleep = true;
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_soft_def csim_default_soft_def(void) {
-    csim_soft_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_soft_def, d);
     d.pose = csim_pose_identity();
     d.scale = 1;
     d.young = CSIM_R(1e5);
@@ -47749,7 +47766,6 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     d.density = 1000;
     d.stiffness_damping = CSIM_R(1e-3);
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -47764,18 +47780,14 @@ CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
 }
 
 CSIM_API csim_spring_def csim_default_spring_def(void) {
-    csim_spring_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_spring_def, d);
     d.rest_length = -1;
     d.stiffness = 1000;
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_pin_def csim_default_pin_def(void) {
-    csim_pin_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.guard = CSIMI_GUARD;
+    CSIMI_BLANK(csim_pin_def, d);
     return d;
 }
 
@@ -48089,8 +48101,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
-    if (!def->vertices || !def->tets)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "tets" : "vertices", false, 0, "not null");
+    if (!def->vertices || !def->tets) return csimi_missing(&w->error, fn, def->vertices ? "tets" : "vertices");
     if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
         return s;
     for (i = 0; i < 3 * def->vertex_count; i++)
@@ -48404,7 +48415,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     const csimi_body *b = w->store.body + slot;
     csimi_counts need = w->store.count;
     csim_status s;
-    if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
+    if (!shape) return csimi_missing(&w->error, fn, "shape");
     if ((s = csimi_check_static(w, fn,
                                 b->tree >= 0  ? CSIM_DYNAMIC
                                 : b->disabled ? b->motion_then
@@ -48572,7 +48583,7 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int
     int slot;
     csim_status status = csimi_open_link(w, id, link, fn, &slot);
     if (status) return status;
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if (!mass) return csimi_missing(&w->error, fn, "mass");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
@@ -48958,8 +48969,7 @@ CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_b
 /* world/cable: making cables and clamps. */
 
 CSIM_API csim_cable_def csim_default_cable_def(void) {
-    csim_cable_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_cable_def, d);
     d.segments = 16;
     d.radius = CSIM_R(0.005);
     d.density = 1000;
@@ -48968,14 +48978,11 @@ CSIM_API csim_cable_def csim_default_cable_def(void) {
     d.stretch_stiffness = d.shear_stiffness = d.bend_stiffness = d.bend_stiffness2 = d.twist_stiffness = -1;
     d.self_contact = d.edge_contact = true;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_clamp_def csim_default_clamp_def(void) {
-    csim_clamp_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.guard = CSIMI_GUARD;
+    CSIMI_BLANK(csim_clamp_def, d);
     return d;
 }
 
@@ -49579,8 +49586,7 @@ CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csi
 /* world/cloth: making cloth. */
 
 CSIM_API csim_cloth_def csim_default_cloth_def(void) {
-    csim_cloth_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_cloth_def, d);
     d.pose = csim_pose_identity();
     d.scale = 1;
     d.young = CSIM_R(1e6);
@@ -49591,7 +49597,6 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void) {
     d.stiffness_damping = CSIM_R(1e-3);
     d.edge_contact = true;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -49605,8 +49610,7 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
     if (def->triangle_count < 1 || def->triangle_count > 40000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", true, (double)def->triangle_count, "1..4e7");
     if (!def->vertices || !def->triangles)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "triangles" : "vertices", false, 0,
-                          "not null");
+        return csimi_missing(&w->error, fn, def->vertices ? "triangles" : "vertices");
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
@@ -49841,11 +49845,9 @@ CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
 }
 
 CSIM_API csim_tree_def csim_default_tree_def(void) {
-    csim_tree_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_tree_def, d);
     d.pose = csim_pose_identity();
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -49956,7 +49958,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_tree_def()", def->guard)) != 0) return s;
     if (def->link_count < 1 || def->link_count > 1000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
-    if (!def->links) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "links", false, 0, "not null");
+    if (!def->links) return csimi_missing(&w->error, fn, "links");
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", def->angular_velocity)) != 0) return s;
@@ -50232,12 +50234,10 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
 /* world/reduced: making reduced bodies. */
 
 CSIM_API csim_reduced_def csim_default_reduced_def(void) {
-    csim_reduced_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_reduced_def, d);
     d.pose = csim_pose_identity();
     d.stiffness_damping = CSIM_R(1e-3);
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -50272,7 +50272,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     csim_status s;
     int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
-    if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
+    if (!d->modes) return csimi_missing(&w->error, fn, "modes");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");
@@ -51378,7 +51378,7 @@ static CSIMI_NOINLINE bool csimi_capsule_refused(const csim_world *w, const csim
     csim_error own, *error = def && def->error ? def->error : &own;
     if (def && def->guard != csim_default_query_def().guard) return true;
     if (w && w->locked) return csimi_fail(error, CSIM_LOCKED, fn, NULL, false, 0, NULL) != CSIM_OK;
-    if (!c) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "capsule", false, 0, "not null") != CSIM_OK;
+    if (!c) return csimi_missing(error, fn, "capsule") != CSIM_OK;
     if (csimi_check_vec(error, fn, "capsule.a", c->a) || csimi_check_vec(error, fn, "capsule.b", c->b)) return true;
     if (!(c->radius > 0 && c->radius <= CSIM_R(1e9)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "capsule.radius", true, (double)c->radius,
@@ -52641,8 +52641,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
     csimi_counts capacity;
     size_t used;
     csim_status s;
-    if (!def || !bytes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_world_bytes", def ? "bytes" : "def", false, 0, "not null");
+    if (!def || !bytes) return csimi_missing(error, "csim_world_bytes", def ? "bytes" : "def");
     if ((s = csimi_check_world_def(def, "csim_world_bytes", error)) != 0) return s;
     capacity = csimi_first_capacity(def);
     used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
@@ -52659,9 +52658,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     csim_world *w = (csim_world *)block;
     csimi_arena arena;
     csim_status s;
-    if (!block || !world)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world_in", block ? "world" : "block", false, 0,
-                          "not null");
+    if (!block || !world) return csimi_missing(error, "csim_create_world_in", block ? "world" : "block");
     if ((s = csim_world_bytes(def, &needed, error)) != 0) return s;
     if ((uintptr_t)block % 64 != 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", false, 0, "aligned to 64 bytes");
@@ -52688,7 +52685,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
+    if (!world) return csimi_missing(error, "csim_create_world", "world");
     if (!def) def = &standard;
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
@@ -52724,8 +52721,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     csimi_counts need;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!capacity)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_reserve", "capacity", false, 0, "not null");
+    if (!capacity) return csimi_missing(&w->error, "csim_world_reserve", "capacity");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, false, 0, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
@@ -52778,8 +52774,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
 
 CSIM_API csim_status csim_world_set_solver(csim_world *w, const csim_solver_params *params) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!params)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_set_solver", "params", false, 0, "not null");
+    if (!params) return csimi_missing(&w->error, "csim_world_set_solver", "params");
     return csimi_set_solver(w, params, w->def.budget, "csim_world_set_solver");
 }
 
@@ -56070,6 +56065,7 @@ CSIMI_WARM
 #undef CSIMI_UNIT
 #undef CSIMI_COUNT_OF
 #undef CSIMI_GUARD
+#undef CSIMI_BLANK
 #undef CSIMI_MEETS
 #undef CSIMI_ALONE
 #undef CSIMI_SIDE_BY_SIDE
@@ -56205,6 +56201,7 @@ CSIMI_WARM
 #undef CSIMI_SAG_TIME
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
+#undef CSIMI_REST_WITHIN
 #undef CSIMI_NEAR
 #undef CSIMI_TURN_PASSES
 #undef CSIMI_PATH_LOOKS

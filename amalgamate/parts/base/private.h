@@ -141,6 +141,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
    only when has_value. */
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed);
+CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
 #ifdef CONDSIM_NO_ERROR_TEXT

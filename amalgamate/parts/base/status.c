@@ -159,3 +159,7 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
     return status;
 #endif
 }
+
+CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
+    return csimi_fail(error, CSIM_NULL_ARGUMENT, function, field, false, 0, "not null");
+}

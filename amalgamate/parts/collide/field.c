@@ -96,8 +96,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     static const char fn[] = "csim_open_field";
     const csim_field *f = (const csim_field *)block;
     int k, most = 20000;
-    if (!block || !field)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
@@ -502,7 +501,7 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
 
 static csim_status csimi_check_heights(const csim_height_field_def *d, const char *fn, csim_error *error) {
     int i;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_height_field_def()");
@@ -513,7 +512,7 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
         return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
-    if (!d->heights) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "heights", false, 0, "not null");
+    if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
@@ -527,7 +526,7 @@ CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, s
     static const char fn[] = "csim_height_field_bytes";
     csim_status s = csimi_check_heights(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     *bytes = sizeof(csim_field) + (sizeof(float) * (size_t)def->count_x * (size_t)def->count_y + 7) / 8 * 8;
     return CSIM_OK;
 }
@@ -565,8 +564,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
 
 CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error) {
-    if (!block || !field)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 64 != 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
     if (bytes < needed)
@@ -581,8 +579,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
     if (triangle_count < 1 || triangle_count > 10000000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
-    if (!vertices || !triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!vertices || !triangles) return csimi_missing(error, fn, vertices ? "triangles" : "vertices");
     if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
     if (!(scale > 0) || scale > CSIM_R(1e9))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");

@@ -33,7 +33,7 @@ typedef struct csimi_mesh_build {
 
 static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
     csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_mesh_field_def()");
@@ -403,7 +403,7 @@ CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_
     csimi_arena arena = csimi_arena_counting();
     csim_status s = csimi_check_mesh_field(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     CSIMI_MEMSET(&m, 0, sizeof m);
     m.def = def;
     if ((s = csimi_mesh_size(&m, &f, fn, error)) != 0) return s;

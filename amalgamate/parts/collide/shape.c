@@ -6,31 +6,30 @@
 
 /* ---- constructors */
 
-static csim_shape csimi_shape_of(csim_shape_kind kind) {
+static csim_shape csimi_shape_of(csim_shape_kind kind, csim_real radius, csim_real half_height) {
     csim_shape s;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.kind = kind;
+    s.radius = radius;
+    s.half_height = half_height;
     s.local = csim_pose_identity();
     return s;
 }
 
 /* The shortest rotation from z to the unit vector n; below the equator by way of -z, so that nothing cancels. */
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n) {
-    csim_quat q, flip;
+    static const csim_quat flip = {0, 1, 0, 0};
+    csim_quat q;
     q.w = 1 + csimi_abs(n.z);
     q.x = n.z < 0 ? n.y : -n.y;
     q.y = n.z < 0 ? -n.x : n.x;
     q.z = 0;
-    if (n.z < 0) {
-        flip.w = flip.y = flip.z = 0;
-        flip.x = 1;
-        q = csim_quat_mul(q, flip);
-    }
+    if (n.z < 0) q = csim_quat_mul(q, flip);
     return csim_quat_normalize(q);
 }
 
 CSIM_API csim_shape csim_half_space(csim_vec3 point, csim_vec3 outward_normal) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_HALF_SPACE);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HALF_SPACE, 0, 0);
     csim_vec3 n = csim_normalize(outward_normal);
     s.local.position = point;
     if (csim_dot(n, n) > 0)
@@ -40,34 +39,24 @@ CSIM_API csim_shape csim_half_space(csim_vec3 point, csim_vec3 outward_normal) {
     return s;
 }
 
-CSIM_API csim_shape csim_sphere(csim_real radius) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_SPHERE);
-    s.radius = radius;
-    return s;
-}
+CSIM_API csim_shape csim_sphere(csim_real radius) { return csimi_shape_of(CSIM_SHAPE_SPHERE, radius, 0); }
 
 CSIM_API csim_shape csim_capsule(csim_real radius, csim_real half_height) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_CAPSULE);
-    s.radius = radius;
-    s.half_height = half_height;
-    return s;
+    return csimi_shape_of(CSIM_SHAPE_CAPSULE, radius, half_height);
 }
 
 CSIM_API csim_shape csim_box(csim_vec3 half) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_BOX);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_BOX, 0, 0);
     s.half = half;
     return s;
 }
 
 CSIM_API csim_shape csim_cylinder(csim_real radius, csim_real half_height) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_CYLINDER);
-    s.radius = radius;
-    s.half_height = half_height;
-    return s;
+    return csimi_shape_of(CSIM_SHAPE_CYLINDER, radius, half_height);
 }
 
 CSIM_API csim_shape csim_hull(const csim_vec3 *points, int point_count) {
-    csim_shape s = csimi_shape_of(CSIM_SHAPE_HULL);
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HULL, 0, 0);
     s.points = points;
     s.point_count = point_count;
     return s;
@@ -328,7 +317,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, const csim_geometry *g,
                                                         const csim_hull_data *hulls, csim_real density,
                                                         csim_mass *mass, csim_error *error) {
-    csim_shape s = csimi_shape_of(g->kind);
+    csim_shape s = csimi_shape_of(g->kind, 0, 0);
     csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
     int i;
     s.half = g->half;

@@ -22,7 +22,7 @@ typedef struct csimi_triangles_build {
 
 static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
     csim_status status;
-    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_triangle_field_def()");
@@ -239,7 +239,7 @@ CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *de
     csimi_arena arena = csimi_arena_counting();
     csim_status s = csimi_check_triangles(def, fn, error);
     if (s) return s;
-    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    if (!bytes) return csimi_missing(error, fn, "bytes");
     CSIMI_MEMSET(&b, 0, sizeof b);
     b.def = def;
     csimi_triangles_layout(&b, &arena);

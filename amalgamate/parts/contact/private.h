@@ -35,8 +35,8 @@ CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
 
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
-/* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
-CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
+/* The numbers that what a user answers, or a scene that has diverged, can spoil in the problem of a world. */
+CSIMI_FN csim_status csimi_check_own(const csim_problem *problem, csim_error *error);
 
 /* ---- certificate.c: 1 / m of a side: from the mass given (0: none), from its node, or from tr(J D^-1 J') / 3 with the
    diagonal blocks D of A; 0 of a side without terms. */

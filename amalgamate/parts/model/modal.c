@@ -129,9 +129,7 @@ static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
 
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
     const char *fault;
-    if (!bytes || !modes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_open_modes", bytes ? "modes" : "bytes", false, 0,
-                          "not null");
+    if (!bytes || !modes) return csimi_missing(error, "csim_open_modes", bytes ? "modes" : "bytes");
     if ((uintptr_t)bytes % 8)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
                           (double)((uintptr_t)bytes % 8), "0");

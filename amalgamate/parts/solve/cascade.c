@@ -199,4 +199,3 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
     csimi_stages_proximal(&s.loop);
     return csimi_cascade_close(&s);
 }
-

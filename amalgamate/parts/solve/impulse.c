@@ -102,7 +102,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
 /* ---- is it a problem? */
 
 static csim_status csimi_impulse_null(csim_error *error, const char *name) {
-    return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_impulse_solve", name, false, 0, "a pointer");
+    return csimi_missing(error, "csim_impulse_solve", name);
 }
 
 static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {

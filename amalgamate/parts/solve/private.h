@@ -79,10 +79,10 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 /* csim_problem_solve in what is left of an arena, for a world: it checked the parameters when it got them, and made the
-   indices of the problem itself. table.c */
+   indices of the problem itself; checked: what csimi_check_own says of its numbers. table.c */
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
-                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                         csim_outcome *outcome, csim_error *error);
+                                         csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
+                                         csim_solution *solution, csim_outcome *outcome, csim_error *error);
 /* What is said of an answer whose certificate is left out; measure: the solver's own. */
 CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 

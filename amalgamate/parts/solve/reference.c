@@ -57,8 +57,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     csim_status status;
     int c, at = 0;
     if (!problem || !reference)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_reference", problem ? "reference" : "problem", false,
-                          0, "a pointer");
+        return csimi_missing(error, "csim_create_reference", problem ? "reference" : "problem");
     *reference = NULL;
     if ((status = csim_problem_check(problem, error)) != CSIM_OK) return status;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
@@ -111,8 +110,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     const csim_problem *p = r ? r->problem : NULL;
     int i, k, m;
     if (!r || !impulse)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_reference_impulse", r ? "impulse" : "reference", false, 0,
-                          "a pointer");
+        return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
     if (!r->delassus) {
         csimi_reference_layout_delassus(r, &arena);

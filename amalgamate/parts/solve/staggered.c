@@ -157,4 +157,3 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
     if (!s.watch.broken && s.watch.best_measure > run->target) csimi_staggered_degrade(&s);
     return csimi_watch_close(&s.watch);
 }
-

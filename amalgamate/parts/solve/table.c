@@ -212,11 +212,10 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
 }
 
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
-                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                         csim_outcome *outcome, csim_error *error) {
+                                         csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
+                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
-    const csim_status status = csimi_problem_run(problem, params, &rest, csimi_check_numbers(problem, error), tasks,
-                                                 solution, outcome, error);
+    const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;
 }

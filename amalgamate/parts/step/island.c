@@ -145,8 +145,8 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
         f->aggregate_radius[k] = 1;
         if (i + 1 == tree->block_count) break;
         f->aggregate_of[first + i + 1] = k;
-        f->aggregate_radius[k] = CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) /
-                                            csimi_block_trace(&w->store.A, first + i));
+        f->aggregate_radius[k] =
+            CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) / csimi_block_trace(&w->store.A, first + i));
     }
 }
 
@@ -307,7 +307,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
         if (!CSIMI_UNITES) continue;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
-                                     : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
+                                       : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
             if (number[i] == count) {
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
@@ -525,7 +525,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
                                         csimi_answer *a) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
-    csim_status status;
+    csim_status status = CSIM_OK, checked;
     csimi_arena *arena = worker->arena;
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
@@ -534,6 +534,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
+    checked = csimi_check_own(&p.problem, worker->error);
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
@@ -546,6 +547,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     if (csimi_keeps(w)) {
         csimi_within within = csimi_within_of(f, island, &p, arena);
+        within.checked = checked;
         status = a->phase == CSIMI_PHASE_REST ? CSIM_OK : csimi_within_try(w, f, &within, &params, worker, a);
         a->phase =
             a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
@@ -556,9 +558,11 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         }
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         params.move = within.move;
-    } else {
-        status =
-            csimi_problem_solve(&p.problem, &params, arena, worker->tasks, &p.solution, &a->outcome, worker->error);
+    } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
+        status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
+                                     worker->error);
+        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
+            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);

@@ -492,6 +492,11 @@ typedef struct csimi_answer {
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
+/* rest.c: writes solution->v, and the result and certificate of the outcome, where it does. */
+CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                 const csim_problem *problem, const csim_solver_params *params,
+                                 csim_status checked, csim_solution *solution, csimi_arena *arena,
+                                 csim_outcome *outcome);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */
@@ -506,6 +511,7 @@ typedef struct csimi_within {
     csim_solution *solution;
     const int *block, *contact; /* [n], [count] in the frame */
     int n, count;
+    csim_status checked;
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */

@@ -58,6 +58,12 @@ static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, 
     c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
+/* An overlap that is no more than the rounding of positions is none: nothing would come to rest on it. */
+static csim_real csimi_gap_told(const csimi_found_contact *c) {
+    const csim_real far = csimi_abs(c->meet.x) + csimi_abs(c->meet.y) + csimi_abs(c->meet.z);
+    return c->gap < 0 ? csimi_min(c->gap + 4 * CSIMI_EPS * far, 0) : c->gap;
+}
+
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
@@ -82,10 +88,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach;
     if (w->def.integrator != CSIM_BACKWARD_EULER) /* which asks for the start of the step alone */
-        free_end += f->h * csim_dot(found->normal,
-                                    csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+        free_end +=
+            f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+                                 : csimi_phi(w, f, csimi_gap_told(found), restitution, approach, free_end);
     c->phi[0] += found->left;
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;

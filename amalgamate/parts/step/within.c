@@ -103,7 +103,8 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
 
 static csim_status csimi_within_run(csimi_within *c, const csim_solver_params *params, csimi_worker *worker,
                                     csim_outcome *outcome) {
-    return csimi_problem_solve(c->problem, params, worker->arena, worker->tasks, c->solution, outcome, worker->error);
+    return csimi_problem_solve(c->problem, params, worker->arena, c->checked, worker->tasks, c->solution, outcome,
+                               worker->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */
@@ -150,12 +151,14 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     if (!bodies && bounded)
         own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
+    csimi_within_start(f, c, false);
+    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
+        return csimi_within_pace(pace, false, 0), CSIM_OK;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
-        csimi_within_start(f, c, false);
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
         a->spent = each * spent;

@@ -398,7 +398,7 @@ static csim_status csimi_check_activation(csim_world *w, const csim_activation *
         CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
     };
     csim_status status;
-    if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
+    if (!a) return csimi_missing(&w->error, function, "activation");
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
     if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))

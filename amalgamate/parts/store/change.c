@@ -74,7 +74,7 @@ CSIM_API csim_status csim_body_set_surface(csim_world *w, csim_body_id id, const
     int slot;
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
-    if (!surface) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "surface", false, 0, "not null");
+    if (!surface) return csimi_missing(&w->error, fn, "surface");
     return csimi_change_surface(w, slot, surface, fn);
 }
 

@@ -271,7 +271,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
     csim_status status = csimi_change_joint(w, id, fn, &j);
     int item;
     if (status) return status;
-    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (!def) return csimi_missing(&w->error, fn, "def");
     if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
     if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
@@ -348,4 +348,3 @@ CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_
     }
     return n;
 }
-

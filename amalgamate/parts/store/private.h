@@ -828,5 +828,9 @@ CSIMI_FN bool csimi_is_soft(const csim_softness *s);
 CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
                                             int joints, const char *function, csim_error *error);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
+#define CSIMI_BLANK(type, d) /* a definition of nothing */ \
+    type d;                                                \
+    CSIMI_MEMSET(&d, 0, sizeof d);                         \
+    d.guard = CSIMI_GUARD
 
 #endif

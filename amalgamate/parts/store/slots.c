@@ -89,8 +89,8 @@ CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const cha
 CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
-    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "def", false, 0, "not null");
-    if (!id) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "id", false, 0, "not null");
+    if (!def) return csimi_missing(&w->error, function, "def");
+    if (!id) return csimi_missing(&w->error, function, "id");
     return CSIM_OK;
 }
 

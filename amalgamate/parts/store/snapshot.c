@@ -198,7 +198,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     bool same_leaves;
     const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
+    if (!buffer) return csimi_missing(&w->error, fn, "buffer");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);

@@ -120,7 +120,8 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     csim_status status;                                                                                   \
     if (!(w) || !(out)) return CSIM_NULL_ARGUMENT;                                                        \
     if ((status = csimi_find_tree(w, id, link, "a csim_tree function", &tree, NULL)) != 0) return status; \
-    s = &(w)->store.state
+    s = &(w)->store.state;                                                                                \
+    (void)s
 
 #define CSIMI_OPEN_TREE(w, id, link, function)                                                     \
     csimi_store *s;                                                                                \
@@ -133,7 +134,6 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
 
 CSIM_API csim_status csim_tree_sizes(const csim_world *w, csim_body_id id, int *links, int *positions, int *rates) {
     CSIMI_READ_TREE(w, id, 0, w);
-    (void)s;
     if (links) *links = tree->link_count;
     if (positions) *positions = tree->position_count;
     if (rates) *rates = tree->dof_count;
@@ -243,7 +243,6 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, 
                                           csim_real *limit) {
     const csim_real *impulse;
     CSIMI_READ_TREE(w, id, link, w);
-    (void)s;
     impulse = w->store.link_impulse + CSIMI_TREE_JOINT_ROWS * (tree->first_link + link);
     if (limit) *limit = w->last_h > 0 ? (impulse[0] - impulse[1]) / (csim_real)w->last_h : 0;
     if (drive) *drive = w->last_h > 0 ? impulse[3] / (csim_real)w->last_h : 0;
@@ -254,7 +253,6 @@ CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id
                                             csim_vec3 *torque) {
     const csim_real *reaction;
     CSIMI_READ_TREE(w, id, link, w);
-    (void)s;
     if (!tree->reactions) return CSIM_WRONG_KIND;
     reaction = w->store.link_reaction + 6 * (tree->first_link + link);
     if (force) *force = csimi_load3(reaction);
@@ -265,7 +263,6 @@ CSIM_API csim_status csim_tree_get_reaction(const csim_world *w, csim_body_id id
 CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
     const csimi_body *b;
     CSIMI_READ_TREE(w, id, 0, link);
-    (void)s;
     b = w->store.body + w->store.tree_body[csimi_tree_index(&w->store.state, tree)];
     if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
     *link = w->store.shape_link[b->first_shape + shape];
@@ -398,7 +395,7 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
-    if (!limit) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "limit", false, 0, "not null");
+    if (!limit) return csimi_missing(&w->error, fn, "limit");
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
     if (csimi_is_soft(limit) && l->yield < 0)
@@ -448,7 +445,7 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *w, csim_body_id id, const 
     static const char fn[] = "csim_tree_add_forces";
     int i, k;
     CSIMI_OPEN_TREE(w, id, 0, fn);
-    if (!forces) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "forces", false, 0, "not null");
+    if (!forces) return csimi_missing(&w->error, fn, "forces");
     if ((status = csimi_check_reals(&w->error, fn, "forces", forces, tree->dof_count)) != 0) return status;
     for (i = 0; i < tree->dof_count; i++)
         if (forces[i] < 0 || forces[i] > 0) csimi_wake_tree(w, tree);

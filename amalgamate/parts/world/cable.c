@@ -2,8 +2,7 @@
 #include "private.h"
 
 CSIM_API csim_cable_def csim_default_cable_def(void) {
-    csim_cable_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_cable_def, d);
     d.segments = 16;
     d.radius = CSIM_R(0.005);
     d.density = 1000;
@@ -12,14 +11,11 @@ CSIM_API csim_cable_def csim_default_cable_def(void) {
     d.stretch_stiffness = d.shear_stiffness = d.bend_stiffness = d.bend_stiffness2 = d.twist_stiffness = -1;
     d.self_contact = d.edge_contact = true;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_clamp_def csim_default_clamp_def(void) {
-    csim_clamp_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.guard = CSIMI_GUARD;
+    CSIMI_BLANK(csim_clamp_def, d);
     return d;
 }
 

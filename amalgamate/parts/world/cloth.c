@@ -2,8 +2,7 @@
 #include "private.h"
 
 CSIM_API csim_cloth_def csim_default_cloth_def(void) {
-    csim_cloth_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_cloth_def, d);
     d.pose = csim_pose_identity();
     d.scale = 1;
     d.young = CSIM_R(1e6);
@@ -14,7 +13,6 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void) {
     d.stiffness_damping = CSIM_R(1e-3);
     d.edge_contact = true;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -28,8 +26,7 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
     if (def->triangle_count < 1 || def->triangle_count > 40000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", true, (double)def->triangle_count, "1..4e7");
     if (!def->vertices || !def->triangles)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "triangles" : "vertices", false, 0,
-                          "not null");
+        return csimi_missing(&w->error, fn, def->vertices ? "triangles" : "vertices");
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],

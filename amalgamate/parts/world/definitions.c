@@ -3,8 +3,7 @@
 #include "../io/mesh.h"
 
 CSIM_API csim_world_def csim_default_world_def(void) {
-    csim_world_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_world_def, d);
     d.gravity = csim_v3(0, 0, CSIM_R(-9.81));
     d.integrator = CSIM_BACKWARD_EULER;
     d.solver = csim_default_solver_params();
@@ -19,7 +18,6 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.sleep_speed = CSIM_R(0.01);
     d.sleep_drift = CSIM_R(2e-4);
     d.sleep_time = CSIM_R(0.5);
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -58,28 +56,23 @@ CSIM_API csim_surface_def csim_default_surface_def(void) {
 }
 
 CSIM_API csim_particle_def csim_default_particle_def(void) {
-    csim_particle_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_particle_def, d);
     d.mass = 1;
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_rigid_def csim_default_rigid_def(void) {
-    csim_rigid_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_rigid_def, d);
     d.pose = csim_pose_identity();
     d.density = 1000;
     d.surface = csim_default_surface_def();
     d.can_sleep = true;
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_soft_def csim_default_soft_def(void) {
-    csim_soft_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_soft_def, d);
     d.pose = csim_pose_identity();
     d.scale = 1;
     d.young = CSIM_R(1e5);
@@ -87,7 +80,6 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     d.density = 1000;
     d.stiffness_damping = CSIM_R(1e-3);
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -102,17 +94,13 @@ CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
 }
 
 CSIM_API csim_spring_def csim_default_spring_def(void) {
-    csim_spring_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_spring_def, d);
     d.rest_length = -1;
     d.stiffness = 1000;
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
 CSIM_API csim_pin_def csim_default_pin_def(void) {
-    csim_pin_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.guard = CSIMI_GUARD;
+    CSIMI_BLANK(csim_pin_def, d);
     return d;
 }

@@ -2,12 +2,10 @@
 #include "private.h"
 
 CSIM_API csim_reduced_def csim_default_reduced_def(void) {
-    csim_reduced_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_reduced_def, d);
     d.pose = csim_pose_identity();
     d.stiffness_damping = CSIM_R(1e-3);
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -42,7 +40,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     csim_status s;
     int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
-    if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
+    if (!d->modes) return csimi_missing(&w->error, fn, "modes");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");

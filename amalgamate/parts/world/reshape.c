@@ -76,7 +76,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     const csimi_body *b = w->store.body + slot;
     csimi_counts need = w->store.count;
     csim_status s;
-    if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
+    if (!shape) return csimi_missing(&w->error, fn, "shape");
     if ((s = csimi_check_static(w, fn,
                                 b->tree >= 0  ? CSIM_DYNAMIC
                                 : b->disabled ? b->motion_then
@@ -244,7 +244,7 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int
     int slot;
     csim_status status = csimi_open_link(w, id, link, fn, &slot);
     if (status) return status;
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if (!mass) return csimi_missing(&w->error, fn, "mass");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))

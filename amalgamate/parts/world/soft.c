@@ -71,8 +71,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
-    if (!def->vertices || !def->tets)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "tets" : "vertices", false, 0, "not null");
+    if (!def->vertices || !def->tets) return csimi_missing(&w->error, fn, def->vertices ? "tets" : "vertices");
     if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
         return s;
     for (i = 0; i < 3 * def->vertex_count; i++)

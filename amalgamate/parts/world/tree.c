@@ -15,11 +15,9 @@ CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
 }
 
 CSIM_API csim_tree_def csim_default_tree_def(void) {
-    csim_tree_def d;
-    CSIMI_MEMSET(&d, 0, sizeof d);
+    CSIMI_BLANK(csim_tree_def, d);
     d.pose = csim_pose_identity();
     d.surface = csim_default_surface_def();
-    d.guard = CSIMI_GUARD;
     return d;
 }
 
@@ -130,7 +128,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_tree_def()", def->guard)) != 0) return s;
     if (def->link_count < 1 || def->link_count > 1000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
-    if (!def->links) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "links", false, 0, "not null");
+    if (!def->links) return csimi_missing(&w->error, fn, "links");
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", def->angular_velocity)) != 0) return s;

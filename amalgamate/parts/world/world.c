@@ -206,8 +206,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
     csimi_counts capacity;
     size_t used;
     csim_status s;
-    if (!def || !bytes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_world_bytes", def ? "bytes" : "def", false, 0, "not null");
+    if (!def || !bytes) return csimi_missing(error, "csim_world_bytes", def ? "bytes" : "def");
     if ((s = csimi_check_world_def(def, "csim_world_bytes", error)) != 0) return s;
     capacity = csimi_first_capacity(def);
     used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
@@ -224,9 +223,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     csim_world *w = (csim_world *)block;
     csimi_arena arena;
     csim_status s;
-    if (!block || !world)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world_in", block ? "world" : "block", false, 0,
-                          "not null");
+    if (!block || !world) return csimi_missing(error, "csim_create_world_in", block ? "world" : "block");
     if ((s = csim_world_bytes(def, &needed, error)) != 0) return s;
     if ((uintptr_t)block % 64 != 0)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", false, 0, "aligned to 64 bytes");
@@ -253,7 +250,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
+    if (!world) return csimi_missing(error, "csim_create_world", "world");
     if (!def) def = &standard;
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
@@ -289,8 +286,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     csimi_counts need;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!capacity)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_reserve", "capacity", false, 0, "not null");
+    if (!capacity) return csimi_missing(&w->error, "csim_world_reserve", "capacity");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, false, 0, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
@@ -343,8 +339,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
 
 CSIM_API csim_status csim_world_set_solver(csim_world *w, const csim_solver_params *params) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!params)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_set_solver", "params", false, 0, "not null");
+    if (!params) return csimi_missing(&w->error, "csim_world_set_solver", "params");
     return csimi_set_solver(w, params, w->def.budget, "csim_world_set_solver");
 }
 

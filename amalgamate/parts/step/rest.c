@@ -1,0 +1,41 @@
+/* step/rest: what lies still. An island at rest costs one look, and stays where it is to the last bit, so that it meets
+   the same step again; what is left of a solve would move it about for ever, and have it solved in every step. */
+#include "private.h"
+
+#define CSIMI_REST_WITHIN CSIM_R(0.3) /* of the tolerance, beside bounded frames: they come to rest by themselves */
+
+/* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
+   against the forces of a step is not looked at. */
+CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                 const csim_problem *p, const csim_solver_params *params, csim_status checked,
+                                 csim_solution *solution, csimi_arena *arena, csim_outcome *o) {
+    const csim_real good = w->def.solver.tolerance * (csimi_keeps(w) ? CSIMI_REST_WITHIN : 1);
+    const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
+    csim_certificate figure;
+    csim_real *still, speed = 0, force = 0;
+    bool rests;
+    int i, k;
+    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP) return false;
+    if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
+    for (i = 0; i < p->A.n; i++)
+        for (k = 0; k < 3; k++) {
+            const csim_real a = p->A.val[9 * (ptrdiff_t)p->A.diag[i] + 4 * k];
+            const csim_real v = f->vk[3 * block[i] + k], b = p->b[3 * i + k];
+            speed += a * v * v;
+            force += b * b / a;
+        }
+    if (!(speed <= good * good * force)) return false;
+    still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
+    CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
+    rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&
+            csim_certificate_worst(&figure) <= (double)good;
+    csimi_pop(arena, mark);
+    if (!rests) return false;
+    CSIMI_MEMSET(solution->v, 0, 3 * (size_t)p->A.n * sizeof *solution->v);
+    o->certificate = figure;
+    o->result = params->certify ? CSIM_RESULT_CONVERGED
+                                : csimi_leave_unchecked(csim_certificate_worst(&figure), &o->certificate);
+    return true;
+}
+
+#undef CSIMI_REST_WITHIN

@@ -1,0 +1,127 @@
+/* Rest: what lies still is certified by one look and stays to the last bit; what has a reason to move moves. */
+#include "check.h"
+
+static csim_world *world_of(csim_real tolerance, csim_vec3 gravity, csim_real friction) {
+    csim_world_def d = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id id;
+    d.gravity = gravity;
+    d.solver.tolerance = tolerance;
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), friction, &id), CSIM_OK);
+    return w;
+}
+
+static csim_body_id put(csim_world *w, csim_shape shape, csim_real x, csim_real z, csim_real friction) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id = {0, 0, 0};
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.surface.friction = friction;
+    d.pose.position = csim_v3(x, 0, z);
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static csim_vec3 at(const csim_world *w, csim_body_id id) {
+    csim_pose p = csim_pose_identity();
+    STATUS(csim_body_get_pose(w, id, &p), CSIM_OK);
+    return p.position;
+}
+
+static csim_step_stats run(csim_world *w, int steps) {
+    while (steps-- > 0) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    return csim_world_stats(w);
+}
+
+static csim_shape cube(void) { return csim_box(csim_v3(CSIM_R(0.25), CSIM_R(0.25), CSIM_R(0.25))); }
+
+/* Piles of ten tolerances, heights and overhangs come to rest, and no bit of a pose changes from there on. */
+TEST(a_pile_comes_to_rest_to_the_last_bit) {
+    int k, i;
+    for (k = 0; k < 6; k++) {
+        const csim_real tolerance = CSIM_R(k % 2 ? 1e-3 : TOL(1e-6, 1e-3));
+        csim_world *w = world_of(tolerance, csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+        csim_body_id box[8];
+        csim_vec3 was[8];
+        csim_step_stats s;
+        CASE("pile %d", k);
+        for (i = 0; i < 3 + k; i++)
+            box[i] = put(w, cube(), CSIM_R(0.02) * (csim_real)((i * 7 + k) % 5),
+                         CSIM_R(0.26) + CSIM_R(0.505) * (csim_real)i, CSIM_R(0.5));
+        run(w, 400);
+        for (i = 0; i < 3 + k; i++) was[i] = at(w, box[i]);
+        s = run(w, 1);
+        CHECK(s.result == CSIM_RESULT_CONVERGED && s.total_iterations == 0 && csim_world_rms_speed(w) <= 0);
+        CHECK(csim_certificate_worst(&s.certificate) <= (double)tolerance);
+        run(w, 200);
+        for (i = 0; i < 3 + k; i++) {
+            const csim_vec3 now = at(w, box[i]);
+            CHECK(now.x == was[i].x && now.y == was[i].y && now.z == was[i].z);
+        }
+        csim_destroy_world(w);
+    }
+}
+
+/* On a slope of 20 degrees, by the friction: a hundredth less than its tangent and the box slides as it must, with
+   that hundredth of the weight's pull; a hundredth more and it stays. */
+TEST(a_slope_lets_go_at_the_angle_of_friction) {
+    const double angle = 20 * 3.14159265358979 / 180, g = 9.81;
+    int k;
+    for (k = 0; k < 3; k++) {
+        const double mu = tan(angle) * (k == 0 ? 0.99 : k == 1 ? 1.01 : 0.8), a = g * (sin(angle) - mu * cos(angle));
+        csim_world *w =
+            world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(CSIM_R(g * sin(angle)), 0, CSIM_R(-g * cos(angle))), CSIM_R(mu));
+        const csim_body_id id = put(w, cube(), 0, CSIM_R(0.25), CSIM_R(mu));
+        double way;
+        run(w, 100);
+        way = (double)at(w, id).x;
+        if (k == 1)
+            NEAR(way, 0, 1e-6);
+        else
+            NEAR(way, a * 0.01 * 0.01 * 100 * 101 / 2, TOL(2e-3, 2e-2) * a);
+        csim_destroy_world(w);
+    }
+}
+
+/* A ball that rolls at a hundredth of a metre a second without friction rolls on, and a box at rest answers a force. */
+TEST(what_has_a_reason_to_move_moves) {
+    csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), 0);
+    const csim_body_id ball = put(w, csim_sphere(CSIM_R(0.1)), -3, CSIM_R(0.1), 0);
+    const csim_body_id box = put(w, cube(), 3, CSIM_R(0.25), 0);
+    csim_vec3 from;
+    STATUS(csim_body_set_velocity(w, ball, csim_v3(CSIM_R(0.01), 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    run(w, 100);
+    NEAR((double)at(w, ball).x, -2.99, TOL(1e-9, 5e-5)); /* float: a hundred roundings near 3 */
+    from = at(w, box);
+    run(w, 20);
+    CHECK(at(w, box).x == from.x);
+    STATUS(csim_body_set_velocity(w, box, csim_v3(CSIM_R(0.01), 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    run(w, 100);
+    NEAR((double)at(w, box).x - (double)from.x, 0.01, TOL(1e-9, 5e-5));
+    csim_destroy_world(w);
+}
+
+/* A rod on a hinge that is let go from level is at rest for one step only. */
+TEST(a_turning_point_is_no_rest) {
+    csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    const csim_body_id rod = put(w, csim_box(csim_v3(CSIM_R(0.5), CSIM_R(0.05), CSIM_R(0.05))), 0, 3, CSIM_R(0.5));
+    csim_joint_def d = csim_default_joint_def();
+    csim_link_id joint;
+    int i, turns = 0;
+    double before = 0;
+    d.kind = CSIM_JOINT_HINGE;
+    d.a.body = rod;
+    d.a.point = d.b.point = csim_v3(CSIM_R(-0.5), 0, 3);
+    d.axis = csim_v3(0, 1, 0);
+    STATUS(csim_create_joint(w, &d, &joint), CSIM_OK);
+    for (i = 0; i < 500; i++) {
+        csim_vec3 v, turn;
+        run(w, 1);
+        STATUS(csim_body_get_velocity(w, rod, &v, &turn), CSIM_OK);
+        turns += (double)turn.y * before < 0;
+        if (turn.y < 0 || turn.y > 0) before = (double)turn.y;
+    }
+    CHECK(turns >= 4); /* half a period is .97 s at first */
+    csim_destroy_world(w);
+}
