@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fed607fa3b5646cf
+   Hash of the parts: af8ab6bbcb7bf343
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -43215,10 +43215,11 @@ static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, 
     c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
-/* An overlap that is no more than the rounding of positions is none: nothing would come to rest on it. */
+/* An overlap that is no more than the rounding of positions in float is none: nothing would come to rest on it. */
 static csim_real csimi_gap_told(const csimi_found_contact *c) {
     const csim_real far = csimi_abs(c->meet.x) + csimi_abs(c->meet.y) + csimi_abs(c->meet.z);
-    return c->gap < 0 ? csimi_min(c->gap + 4 * CSIMI_EPS * far, 0) : c->gap;
+    if (sizeof far == sizeof(double) || !(c->gap < 0)) return c->gap;
+    return csimi_min(c->gap + 4 * CSIMI_EPS * far, 0);
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
