@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: af8ab6bbcb7bf343
+   Hash of the parts: 0c5deee364b6a51a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -43303,14 +43303,15 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
 /* step/rest: what lies still. An island at rest costs one look, and stays where it is to the last bit, so that it meets
    the same step again; what is left of a solve would move it about for ever, and have it solved in every step. */
 
-#define CSIMI_REST_WITHIN CSIM_R(0.3) /* of the tolerance, beside bounded frames: they come to rest by themselves */
+/* Of the tolerance. Float cannot come as near; beside bounded frames, which come to rest by themselves, it may wait. */
+#define CSIMI_REST_WITHIN(w) CSIM_R(sizeof(csim_real) == sizeof(double) ? 0.1 : csimi_keeps(w) ? 0.3 : 1)
 
 /* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
    against the forces of a step is not looked at. */
 CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
                                  const csim_problem *p, const csim_solver_params *params, csim_status checked,
                                  csim_solution *solution, csimi_arena *arena, csim_outcome *o) {
-    const csim_real good = w->def.solver.tolerance * (csimi_keeps(w) ? CSIMI_REST_WITHIN : 1);
+    const csim_real good = w->def.solver.tolerance * CSIMI_REST_WITHIN(w);
     const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
     csim_certificate figure;
     csim_real *still, speed = 0, force = 0;

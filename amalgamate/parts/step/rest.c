@@ -2,14 +2,15 @@
    the same step again; what is left of a solve would move it about for ever, and have it solved in every step. */
 #include "private.h"
 
-#define CSIMI_REST_WITHIN CSIM_R(0.3) /* of the tolerance, beside bounded frames: they come to rest by themselves */
+/* Of the tolerance. Float cannot come as near; beside bounded frames, which come to rest by themselves, it may wait. */
+#define CSIMI_REST_WITHIN(w) CSIM_R(sizeof(csim_real) == sizeof(double) ? 0.1 : csimi_keeps(w) ? 0.3 : 1)
 
 /* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
    against the forces of a step is not looked at. */
 CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
                                  const csim_problem *p, const csim_solver_params *params, csim_status checked,
                                  csim_solution *solution, csimi_arena *arena, csim_outcome *o) {
-    const csim_real good = w->def.solver.tolerance * (csimi_keeps(w) ? CSIMI_REST_WITHIN : 1);
+    const csim_real good = w->def.solver.tolerance * CSIMI_REST_WITHIN(w);
     const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
     csim_certificate figure;
     csim_real *still, speed = 0, force = 0;
