@@ -80,6 +80,7 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     csim_problem *p;
     capture *c;
     void *room;
+    int i;
     if (island < 0) return NULL;
     c = (capture *)calloc(1, sizeof *c);
     csimi_island_room(w, f, island, &c->work, &arena);
@@ -92,7 +93,10 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     c->contacts = (csim_contact *)calloc((size_t)p->contact_count + 1, sizeof *c->contacts);
     c->terms = (csim_term *)calloc((size_t)p->term_count + 1, sizeof *c->terms);
     memcpy(c->contacts, p->contacts, (size_t)p->contact_count * sizeof *c->contacts);
-    memcpy(c->terms, p->terms, (size_t)p->term_count * sizeof *c->terms);
+    for (i = 0; i < 2 * p->contact_count; i++) { /* places of contacts are wider than their terms */
+        const csim_side side = i % 2 ? p->contacts[i / 2].b : p->contacts[i / 2].a;
+        memcpy(c->terms + side.first, p->terms + side.first, (size_t)side.count * sizeof *c->terms);
+    }
     room = malloc(sizeof(int) * (size_t)f->contact_count + 128);
     arena = csimi_arena_in(room, sizeof(int) * (size_t)f->contact_count + 128);
     csimi_to_world(f, &arena);
