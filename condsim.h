@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0c5deee364b6a51a
+   Hash of the parts: c4331c52ccf1ed5a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -42521,7 +42521,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     if (j->limited) csimi_joint_limit_row(w, f, j);
 }
 
-CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
+CSIMI_FN CSIMI_NOINLINE void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i, k, gears;
     for (i = 0; i < CSIMI_AXES_LINES * s->count.axes; i++) s->axes[i / CSIMI_AXES_LINES].row[i % CSIMI_AXES_LINES] = -1;
@@ -43268,7 +43268,7 @@ typedef struct csimi_rows_job {
     int stride; /* terms of a contact at most */
 } csimi_rows_job;
 
-static void csimi_rows_range(void *context, int begin, int end) {
+static CSIMI_NOINLINE void csimi_rows_range(void *context, int begin, int end) {
     const csimi_rows_job *j = (const csimi_rows_job *)context;
     csimi_step_frame f = *j->frame; /* with a term_count of its own */
     for (; begin < end; begin++) {

@@ -169,7 +169,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     if (j->limited) csimi_joint_limit_row(w, f, j);
 }
 
-CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
+CSIMI_FN CSIMI_NOINLINE void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i, k, gears;
     for (i = 0; i < CSIMI_AXES_LINES * s->count.axes; i++) s->axes[i / CSIMI_AXES_LINES].row[i % CSIMI_AXES_LINES] = -1;

@@ -111,7 +111,7 @@ typedef struct csimi_rows_job {
     int stride; /* terms of a contact at most */
 } csimi_rows_job;
 
-static void csimi_rows_range(void *context, int begin, int end) {
+static CSIMI_NOINLINE void csimi_rows_range(void *context, int begin, int end) {
     const csimi_rows_job *j = (const csimi_rows_job *)context;
     csimi_step_frame f = *j->frame; /* with a term_count of its own */
     for (; begin < end; begin++) {
