@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c4331c52ccf1ed5a
+   Hash of the parts: ad14cbfa57986ae6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1402,7 +1402,7 @@ typedef struct csim_world_def {
 
     csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
     csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
-    csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
+    csim_real slop;             /* penetration left alone, m, >= 0; default 0. Float: and rounding of positions */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
     csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
@@ -43492,12 +43492,12 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     a->substeps = f->substeps;
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own;
-    if (!bodies && bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
-    if (bounded) left -= own;
     csimi_within_start(f, c, false);
     if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
         return csimi_within_pace(pace, false, 0), CSIM_OK;
+    if (!bodies && bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
+    if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;

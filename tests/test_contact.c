@@ -732,7 +732,7 @@ TEST(problem_check_names_what_is_wrong) {
     cp.contacts[3].a.count = cp.contacts[3].b.count = 0;
     wrong(CSIM_BAD_PROBLEM, "contacts[3].a.count");
     cp.contacts[4].R[0] += CSIM_R(0.1);
-    wrong(CSIM_BAD_PROBLEM, "contacts[4].R");
+    wrong(CSIM_BAD_PROBLEM, "contacts[4].R is 1.");
     cp.contacts[4].phi[1] = CSIM_R(INFINITY);
     wrong(CSIM_NOT_FINITE, "contacts[4].phi");
     cp.contacts[0].mu[0] = CSIM_R(-0.1);

@@ -148,12 +148,12 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     a->substeps = f->substeps;
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own;
-    if (!bodies && bounded)
-        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
-    if (bounded) left -= own;
     csimi_within_start(f, c, false);
     if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
         return csimi_within_pace(pace, false, 0), CSIM_OK;
+    if (!bodies && bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
+    if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;

@@ -122,7 +122,7 @@ typedef struct csim_world_def {
 
     csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
     csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
-    csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
+    csim_real slop;             /* penetration left alone, m, >= 0; default 0. Float: and rounding of positions */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
     csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
