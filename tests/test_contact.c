@@ -684,7 +684,7 @@ static void elastic_fields(void) {
 
 TEST(problem_check_names_what_is_wrong) {
     csim_structure structure;
-    int first[4] = {0, 2, 4, 6};
+    int first[4] = {0, 2, 4, 6}, k;
     cp_make(6, 12, CP_RIGID, -1, 10);
     cp.p.A.n = -1;
     wrong(CSIM_BAD_PROBLEM, "A.n");
@@ -731,8 +731,8 @@ TEST(problem_check_names_what_is_wrong) {
     wrong(CSIM_BAD_PROBLEM, "contacts[2].b.first");
     cp.contacts[3].a.count = cp.contacts[3].b.count = 0;
     wrong(CSIM_BAD_PROBLEM, "contacts[3].a.count");
-    cp.contacts[4].R[0] += CSIM_R(0.1);
-    wrong(CSIM_BAD_PROBLEM, "contacts[4].R is 1.");
+    for (k = 0; k < 3; k++) cp.contacts[4].R[k] *= CSIM_R(1.1);
+    wrong(CSIM_BAD_PROBLEM, "contacts[4].R is 1.21");
     cp.contacts[4].phi[1] = CSIM_R(INFINITY);
     wrong(CSIM_NOT_FINITE, "contacts[4].phi");
     cp.contacts[0].mu[0] = CSIM_R(-0.1);
