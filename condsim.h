@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ad14cbfa57986ae6
+   Hash of the parts: 821086c12afe0f6b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3069,6 +3069,13 @@ CSIM_INLINE bool csimi_any(const csim_real *x, int count) { /* of them is not ze
     while (count > 0 && !(x[count - 1] < 0 || x[count - 1] > 0)) count--;
     return count > 0;
 }
+/* Numbers compared as numbers: no step makes a NaN. */
+CSIM_INLINE bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++)
+        if (a[i] < b[i] || a[i] > b[i]) return true;
+    return false;
+}
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
 #define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
 CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }
@@ -3100,6 +3107,11 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed);
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
+CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
+                                const char *allowed); /* without a value */
+/* CSIM_OUT_OF_RANGE with its value. */
+CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
+                                 const char *allowed);
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
 #ifdef CONDSIM_NO_ERROR_TEXT
@@ -5483,6 +5495,7 @@ typedef struct csimi_rest {
     bool drowsy;    /* falls asleep after the next step, whatever it does */
     int zone;       /* where its items stand in the arrays: bed.c */
     int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
+    uint32_t stirred; /* steps that had been done when it last moved, or something was done to it */
     csim_real calm; /* s: for so long it has been near its anchors and slow */
 } csimi_rest;
 
@@ -5897,6 +5910,7 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
+    uint64_t scattered;     /* one more than the steps done when contacts were last taken out of their order */
     uint64_t steps;         /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
 };
@@ -6512,6 +6526,9 @@ typedef struct csimi_last_table {
 } csimi_last_table;
 CSIMI_FN int csimi_table_size(int contacts);
 CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key); /* where to look for it, and on from there */
+CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count);
+CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i);
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
@@ -6531,7 +6548,7 @@ typedef struct csimi_detector {
     uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
-    csimi_last_table kept; /* of pairs, in worlds with bounded frames */
+    csimi_last_table kept; /* of pairs: those of kept rows in worlds with bounded frames, of the last contacts else */
     int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
@@ -6548,6 +6565,23 @@ typedef struct csimi_detector {
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+/* ---- standing.c: contacts of shapes that have not moved are those of the last step */
+#ifndef CONDSIM_NO_SLEEP
+#define CSIMI_HAS_STANDING 1
+CSIMI_FN void csimi_index_standing(csimi_detector *d);
+/* False: one of them has moved, or they had none. */
+CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+#else
+#define CSIMI_HAS_STANDING 0
+CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
+CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return (void)d, (void)a, (void)b, false;
+}
+CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
+    (void)world, (void)frame;
+}
+#endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
@@ -6594,6 +6628,8 @@ CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
@@ -7220,8 +7256,16 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 #endif
 }
 
+CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
+                                const char *allowed) {
+    return csimi_fail(error, status, function, field, false, 0, allowed);
+}
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
-    return csimi_fail(error, CSIM_NULL_ARGUMENT, function, field, false, 0, "not null");
+    return csimi_deny(error, CSIM_NULL_ARGUMENT, function, field, "not null");
+}
+CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
+                                 const char *allowed) {
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
 }
 
 /* ==== begin base/memory.c ======================================================================================= */
@@ -10403,8 +10447,7 @@ CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_
     const char *fault;
     if (!bytes || !modes) return csimi_missing(error, "csim_open_modes", bytes ? "modes" : "bytes");
     if ((uintptr_t)bytes % 8)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
-                          (double)((uintptr_t)bytes % 8), "0");
+        return csimi_unfit(error, "csim_open_modes", "bytes: address modulo 8", (double)((uintptr_t)bytes % 8), "0");
     fault = csimi_modes_fault((const csim_modes *)bytes, size);
     if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
     *modes = (const csim_modes *)bytes;
@@ -12837,8 +12880,7 @@ static csim_status csimi_check_length(const char *function, const char *field, c
     if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)value, "finite");
     if (value > 0 && value <= CSIMI_LONGEST) return CSIM_OK;
     if (zero && value == 0) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value,
-                      zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
+    return csimi_unfit(error, function, field, (double)value, zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
 }
 
 static csim_status csimi_check_local(const char *function, const csim_pose *local, csim_error *error) {
@@ -12846,22 +12888,21 @@ static csim_status csimi_check_local(const char *function, const csim_pose *loca
     csim_quat q = local->rotation;
     csim_real size = csimi_max(csimi_abs(p.x), csimi_max(csimi_abs(p.y), csimi_abs(p.z))), norm;
     if (!csimi_finite(p.x) || !csimi_finite(p.y) || !csimi_finite(p.z))
-        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.position", false, 0, "finite");
+        return csimi_deny(error, CSIM_NOT_FINITE, function, "local.position", "finite");
     if (size > CSIMI_LONGEST)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.position", true, (double)size,
-                          "coordinates within 1e9 m");
+        return csimi_unfit(error, function, "local.position", (double)size, "coordinates within 1e9 m");
     if (!csimi_finite(q.w) || !csimi_finite(q.x) || !csimi_finite(q.y) || !csimi_finite(q.z))
-        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.rotation", false, 0, "a unit quaternion");
+        return csimi_deny(error, CSIM_NOT_FINITE, function, "local.rotation", "a unit quaternion");
     norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
     if (norm > CSIM_R(0.99) && norm < CSIM_R(1.01)) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.rotation squared", true, (double)norm,
-                      "1: a unit quaternion (a half-space needs a normal that is not zero)");
+    return csimi_unfit(error, function, "local.rotation squared", (double)norm,
+                       "1: a unit quaternion (a half-space needs a normal that is not zero)");
 }
 
 static csim_status csimi_check_points(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status = CSIM_OK;
     int i, k;
-    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 1e6 points");
+    if (!s->points) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "points", "4 to 1e6 points");
     if (s->point_count < 4 || s->point_count > 1000000)
         return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
@@ -12878,13 +12919,13 @@ static csim_status csimi_check_spacing(const char *function, const csim_shape *s
     csim_real longest = csimi_max(s->radius, s->half_height);
     csim_status status = csimi_check_length(function, "spacing", s->spacing, true, error);
     if (status != CSIM_OK || s->spacing == 0 || s->spacing >= longest / 100) return status;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "spacing", true, (double)s->spacing,
-                      "0, or at least 1/100 of radius and half_height");
+    return csimi_unfit(error, function, "spacing", (double)s->spacing,
+                       "0, or at least 1/100 of radius and half_height");
 }
 
 CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status;
-    if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
+    if (!s) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "shape", "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
     if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
@@ -12906,10 +12947,10 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_TRIANGLES:
         if (s->field && csimi_field_kind(s->field) == s->kind) return CSIM_OK;
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "field", "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "kind", true, (double)s->kind, "a csim_shape_kind");
+    return csimi_unfit(error, function, "kind", (double)s->kind, "a csim_shape_kind");
 }
 
 /* ---- baking */
@@ -12938,7 +12979,7 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
     csim_geometry *g = geometry;
     csim_status status = csimi_check_shape(function, shape, error);
     if (status != CSIM_OK) return status;
-    if (!g) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "geometry", false, 0, "where to write");
+    if (!g) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "geometry", "where to write");
     CSIMI_MEMSET(g, 0, sizeof *g); /* padding too: geometries are compared and saved as bytes */
     g->kind = shape->kind;
     g->local.position = shape->local.position;
@@ -12960,7 +13001,7 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
         g->bound = csim_length(shape->half);
         break;
     case CSIM_SHAPE_HULL:
-        if (!hull) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "hull", false, 0, "where to write a hull");
+        if (!hull) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "hull", "where to write a hull");
 #ifndef CONDSIM_NO_HULLS
         status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
         if (status == CSIM_OK) csimi_bound_hull(hull, g);
@@ -13053,7 +13094,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
     if (csimi_only_static(shape->kind))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles", false, 0,
+        return csimi_deny(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles",
                           "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
@@ -13066,8 +13107,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     for (k = 0; k < 9; ++k) mass->inertia.m[k] = (local[k] + local[3 * (k % 3) + k / 3]) / 2; /* equal to the bit */
     smallest = csimi_min(mass->mass, csimi_min(local[0], csimi_min(local[4], local[8])));
     if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
-                      "mass and inertia within the range of csim_real");
+    return csimi_unfit(error, function, "density", (double)density, "mass and inertia within the range of csim_real");
 }
 
 CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
@@ -13075,7 +13115,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     csim_pose pose;
     csim_status status = csimi_check_shape(function, shape, error);
     if (status != CSIM_OK) return status;
-    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
+    if (!mass) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mass", "where to write");
     pose.position = shape->local.position;
     pose.rotation = csim_quat_normalize(shape->local.rotation);
     return csimi_mass_at(function, shape, pose, density, mass, error);
@@ -15589,7 +15629,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     int k, most = 20000;
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
+        return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "block",
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
@@ -15602,10 +15642,9 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
                           "all the bytes of the field, made by this version");
-    if (f->hash != csimi_field_hash(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
+    if (f->hash != csimi_field_hash(f)) return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "hash", "undamaged bytes");
     if (!csimi_field_sound(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "numbers", false, 0, "finite, of a grid and its samples");
+        return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "numbers", "finite, of a grid and its samples");
     *field = f;
     return CSIM_OK;
 }
@@ -15994,21 +16033,20 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
     int i;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_height_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_height_field_def()");
     if (d->count_x < 2 || d->count_x > 20000 || d->count_y < 2 || d->count_y > 20000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
-                          true, (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
+        return csimi_unfit(error, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
+                           (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
     if (!csimi_finite(d->cell))
         return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+        return csimi_unfit(error, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
         if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "heights", true, (double)d->heights[i], "-1e6..1e6");
+            return csimi_unfit(error, fn, "heights", (double)d->heights[i], "-1e6..1e6");
     }
     return CSIM_OK;
 }
@@ -16056,8 +16094,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
 CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error) {
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
-    if ((uintptr_t)block % 64 != 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
+    if ((uintptr_t)block % 64 != 0) return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "block", "aligned to 64 bytes");
     if (bytes < needed)
         return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
     return CSIM_OK;
@@ -16067,19 +16104,19 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
                                            int triangle_count, csim_real scale, const char *fn, csim_error *error) {
     int i;
     if (vertex_count < 3 || vertex_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
+        return csimi_unfit(error, fn, "vertex_count", (double)vertex_count, "3..1e7");
     if (triangle_count < 1 || triangle_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
+        return csimi_unfit(error, fn, "triangle_count", (double)triangle_count, "1..1e7");
     if (!vertices || !triangles) return csimi_missing(error, fn, vertices ? "triangles" : "vertices");
-    if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
+    if (!csimi_finite(scale)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "scale", "finite");
     if (!(scale > 0) || scale > CSIM_R(1e9))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");
+        return csimi_unfit(error, fn, "scale", (double)scale, "above 0, at most 1e9");
     for (i = 0; i < 3 * vertex_count; i++) {
         const csim_real x = vertices[i];
         if (!csimi_finite(x))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
         if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+            return csimi_unfit(error, fn, "vertices", (double)x, "within 1e6 m when scaled");
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
@@ -19162,7 +19199,7 @@ static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *lis
 }
 
 static csim_status csimi_hull_flat(const char *function, csim_error *error) {
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
+    return csimi_deny(error, CSIM_BAD_MESH, function, "points",
                       "points that are not all in one plane (1e-6 of their extent)");
 }
 
@@ -19471,7 +19508,7 @@ static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const 
         csimi_write_planes(&m, &f, hull);
         return CSIM_OK;
     }
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
+    return csimi_deny(error, CSIM_BAD_MESH, function, "points", "points that span a convex body");
 }
 
 CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,
@@ -19589,14 +19626,13 @@ static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const ch
     csim_status status;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_mesh_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_mesh_field_def()");
     if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
                                         error)) != CSIM_OK)
         return status;
-    if (!csimi_finite(d->spacing)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "spacing", false, 0, "finite");
+    if (!csimi_finite(d->spacing)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "spacing", "finite");
     if (d->resolution < 4 || d->resolution > 400)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
+        return csimi_unfit(error, fn, "resolution", (double)d->resolution, "4..400");
     return CSIM_OK;
 }
 
@@ -19637,8 +19673,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
     m->cell = longest / (csim_real)d->resolution;
     m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
     if (d->spacing < 0 || m->spacing < longest / 1000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "spacing", true, (double)d->spacing,
-                          "0, or at least 1e-3 of the longest side");
+        return csimi_unfit(error, fn, "spacing", (double)d->spacing, "0, or at least 1e-3 of the longest side");
     extent[0] = (int)(size.x / m->cell + CSIM_R(0.999));
     extent[1] = (int)(size.y / m->cell + CSIM_R(0.999));
     extent[2] = (int)(size.z / m->cell + CSIM_R(0.999));
@@ -19650,8 +19685,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
         m->most_samples += 3 * (n - 1) + (n - 1) * (n > 1 ? n - 2 : 0) / 2;
     }
     if (m->most_samples > 100000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "samples", true, (double)m->most_samples,
-                          "at most 1e8: a larger spacing");
+        return csimi_unfit(error, fn, "samples", (double)m->most_samples, "at most 1e8: a larger spacing");
     return CSIM_OK;
 }
 
@@ -20059,14 +20093,13 @@ static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const
     csim_status status;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_triangle_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_triangle_field_def()");
     if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
                                         error)) != CSIM_OK)
         return status;
-    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
+    if (!csimi_finite(d->depth)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "depth", "finite");
     if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
+        return csimi_unfit(error, fn, "depth", (double)d->depth, "0..1e6 m");
     return CSIM_OK;
 }
 
@@ -20279,8 +20312,7 @@ CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *de
     b.def = def;
     csimi_triangles_layout(&b, &arena);
     if (arena.overflow)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)def->triangle_count,
-                          "what memory can hold");
+        return csimi_unfit(error, fn, "triangle_count", (double)def->triangle_count, "what memory can hold");
     *bytes = arena.used;
     return CSIM_OK;
 }
@@ -21784,56 +21816,37 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
 
 /* ---- parameters */
 
-static csim_status csimi_solver_range(csim_error *error, const char *field, double value, const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_problem_solve", field, true, value, allowed);
-}
+/* Leaves the function where a member is not fit. */
+#define CSIMI_PARAM(member, fit, allowed) \
+    if (!(fit)) return csimi_unfit(error, "csim_problem_solve", "params." #member, (double)p->member, allowed)
 
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
-    if ((unsigned)p->solver >= (unsigned)CSIM_SOLVER_COUNT_)
-        return csimi_solver_range(error, "params.solver", (double)(int)p->solver, "a csim_solver");
-    if (!(p->tolerance > 0 && p->tolerance <= CSIM_R(0.1)))
-        return csimi_solver_range(error, "params.tolerance", (double)p->tolerance, "above 0, at most 0.1");
-    if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_solver_range(error, "params.max_iterations", (double)p->max_iterations, "1 to 1000000");
-    if ((unsigned)p->weight >= (unsigned)CSIM_WEIGHT_COUNT_)
-        return csimi_solver_range(error, "params.weight", (double)(int)p->weight, "a csim_weight");
-    if ((unsigned)p->acceleration >= (unsigned)CSIM_ACCELERATION_COUNT_)
-        return csimi_solver_range(error, "params.acceleration", (double)(int)p->acceleration, "a csim_acceleration");
-    if (p->window < 0 || p->window > 32)
-        return csimi_solver_range(error, "params.window", (double)p->window, "0 to 32");
-    if (!(p->gain >= 1 && p->gain <= CSIM_R(1e8)))
-        return csimi_solver_range(error, "params.gain", (double)p->gain, "1 to 1e8");
-    if (!(p->kappa >= 0 && p->kappa < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.kappa", (double)p->kappa, "0 or more, kg");
-    if (!(p->sigma >= 0 && p->sigma < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.sigma", (double)p->sigma, "0 or more");
-    if ((unsigned)p->contact_method >= (unsigned)CSIM_CONTACT_METHOD_COUNT_)
-        return csimi_solver_range(error, "params.contact_method", (double)(int)p->contact_method,
-                                  "a csim_contact_method");
-    if (p->sides < 0 || p->sides > 64 || p->sides == 1 || p->sides == 2)
-        return csimi_solver_range(error, "params.sides", p->sides, "0, or 3 to 64");
-    if (!(p->relaxation >= 0 && p->relaxation <= 2))
-        return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
-    if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
-    if ((unsigned)p->ncp >= (unsigned)CSIM_NCP_COUNT_)
-        return csimi_solver_range(error, "params.ncp", (double)(int)p->ncp, "a csim_ncp");
-    if ((unsigned)p->linear >= (unsigned)CSIM_LINEAR_COUNT_)
-        return csimi_solver_range(error, "params.linear", (double)(int)p->linear, "a csim_linear");
-    if (p->inner < 0 || p->inner > 1000000)
-        return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
-    if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
-    if (p->substeps < 0 || p->substeps > 100000)
-        return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
-    if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_solver_range(error, "params.certify", (double)p->certify, "0 to 1e9");
-    if (!(p->damping >= 0 && p->damping <= 1000))
-        return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
-    if (p->history_capacity < 0)
-        return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
+    CSIMI_PARAM(solver, (unsigned)p->solver < (unsigned)CSIM_SOLVER_COUNT_, "a csim_solver");
+    CSIMI_PARAM(tolerance, p->tolerance > 0 && p->tolerance <= CSIM_R(0.1), "above 0, at most 0.1");
+    CSIMI_PARAM(max_iterations, p->max_iterations >= 1 && p->max_iterations <= 1000000, "1 to 1000000");
+    CSIMI_PARAM(weight, (unsigned)p->weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
+    CSIMI_PARAM(acceleration, (unsigned)p->acceleration < (unsigned)CSIM_ACCELERATION_COUNT_, "a csim_acceleration");
+    CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32");
+    CSIMI_PARAM(gain, p->gain >= 1 && p->gain <= CSIM_R(1e8), "1 to 1e8");
+    CSIMI_PARAM(kappa, p->kappa >= 0 && p->kappa < CSIMI_HUGE, "0 or more, kg");
+    CSIMI_PARAM(sigma, p->sigma >= 0 && p->sigma < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(contact_method, (unsigned)p->contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
+                "a csim_contact_method");
+    CSIMI_PARAM(sides, p->sides == 0 || (p->sides >= 3 && p->sides <= 64), "0, or 3 to 64");
+    CSIMI_PARAM(relaxation, p->relaxation >= 0 && p->relaxation <= 2, "0 to 2");
+    CSIMI_PARAM(rho, p->rho >= 0 && p->rho < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(ncp, (unsigned)p->ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
+    CSIMI_PARAM(linear, (unsigned)p->linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
+    CSIMI_PARAM(inner, p->inner >= 0 && p->inner <= 1000000, "0 to 1000000");
+    CSIMI_PARAM(scaling, p->scaling >= 0 && p->scaling < CSIMI_HUGE, "0 or more, 1/kg");
+    CSIMI_PARAM(substeps, p->substeps >= 0 && p->substeps <= 100000, "0 to 100000");
+    CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9");
+    CSIMI_PARAM(damping, p->damping >= 0 && p->damping <= 1000, "0 to 1000");
+    CSIMI_PARAM(history_capacity, p->history_capacity >= 0, "0 or more");
     return CSIM_OK;
 }
+
+#undef CSIMI_PARAM
 CSIMI_WARM
 /* ==== begin solve/anderson.c ==================================================================================== */
 #if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
@@ -27893,10 +27906,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_sweep_open(&s))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
     csimi_sweep_contacts(&s);
@@ -27936,6 +27949,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
+    CSIMI_MEMSET(W, 0, sizeof *W);
     W->contacts = contacts;
     W->laws = CSIMI_PUSH(arena, csim_contact, contacts);
     W->scale = CSIMI_PUSH(arena, csim_real, contacts);
@@ -28099,16 +28113,12 @@ static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, c
 CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense) {
     W->from = (void *)(uintptr_t)dense; /* never written through */
     W->rows = true;
-    W->begin = NULL;
-    W->change = NULL;
     W->product = csimi_delassus_dense_product;
     W->row = csimi_delassus_dense_row;
 }
 
 static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
     W->rows = !p->product;
-    W->begin = NULL;
-    W->change = NULL;
     if (p->W) {
         W->from = (void *)(uintptr_t)p->W; /* never written through */
         W->product = csimi_delassus_rows_product;
@@ -28118,7 +28128,6 @@ static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem 
     } else {
         W->from = (void *)(uintptr_t)p;
         W->product = csimi_delassus_user_product;
-        W->row = NULL;
     }
 }
 
@@ -30053,7 +30062,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     s.best = (double)CSIMI_HUGE;
     csimi_ccs_motion_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem));
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     csimi_ccs_open(&s.core, params);
     outcome->solver = CSIM_SOLVER_CCS;
@@ -30732,7 +30741,6 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     const int n = size->blocks, contacts = size->contacts;
     csim_real *r;
     CSIMI_MEMSET(l, 0, sizeof *l);
-    CSIMI_MEMSET(W, 0, sizeof *W);
     csimi_lift_layout(l, arena, size);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -30864,11 +30872,7 @@ static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, const csim_
         csimi_delassus_dense(W, l->dense);
         return;
     }
-    W->from = l;
-    W->rows = false;
-    W->begin = NULL;
-    W->row = NULL;
-    W->change = NULL;
+    W->from = l; /* rows it has none */
     W->product = csimi_lift_krylov_product;
 }
 
@@ -31001,10 +31005,10 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     l.problem = problem;
     l.tasks = W.tasks = tasks;
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
     if (csimi_solver_rows(params) && !W.rows)
@@ -31403,7 +31407,7 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
                   csimi_all_finite(solution->lambda, 3 * problem->contact_count);
     csimi_penalty_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), implicit);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (finite && implicit)
         status = csimi_penalty_implicit(&s, problem, params, arena, tasks, solution, outcome, error);
@@ -31804,7 +31808,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     s.elements = size.elastic;
     csimi_xpbd_layout(&s, arena, &size);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
     if (!csimi_bodies_take(&s.inner))
@@ -32582,10 +32586,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
     csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_bounded_open(&s, problem, params, solution))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
     outcome->result = CSIM_RESULT_NOT_FINITE;
@@ -32646,7 +32650,7 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     csimi_reference_layout(r, &arena, r->problem);
     r->tree_bytes = arena.high + 64;
     r->tree = csimi_heap_alloc(&r->heap, r->tree_bytes);
-    if (!r->tree) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r->tree) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
     csimi_factor_plan(&r->factor, &r->problem->A, NULL);
@@ -32654,11 +32658,11 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
-    if (!r->blocks) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r->blocks) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->blocks, r->blocks_bytes);
     csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     if (csimi_factor_compute(&r->factor, &r->problem->A)) return CSIM_OK;
-    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", false, 0, "positive definite");
+    return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", "positive definite");
 }
 
 CSIM_API csim_status csim_create_reference(const csim_problem *problem, const csim_allocator *allocator,
@@ -32674,7 +32678,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (allocator) heap.hooks = *allocator;
     r = (csim_reference *)csimi_heap_alloc(&heap, sizeof *r);
-    if (!r) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     CSIMI_MEMSET(r, 0, sizeof *r);
     r->heap = heap;
     r->problem = problem;
@@ -32727,8 +32731,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
         csimi_reference_layout_delassus(r, &arena);
         r->delassus_bytes = arena.high + 64;
         r->delassus = csimi_heap_alloc(&r->heap, r->delassus_bytes);
-        if (!r->delassus)
-            return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_reference_impulse", "reference", false, 0, NULL);
+        if (!r->delassus) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_reference_impulse", "reference", NULL);
         arena = csimi_arena_in(r->delassus, r->delassus_bytes);
         csimi_reference_layout_delassus(r, &arena);
     }
@@ -33379,12 +33382,9 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
     csim_status status;
     if (!problem || !params || !workspace || !solution || !outcome)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_solve",
-                          !problem     ? "problem"
-                          : !params    ? "params"
-                          : !workspace ? "workspace"
-                          : !solution  ? "solution"
-                                       : "outcome", false, 0, "a pointer");
+        return csimi_missing(error, "csim_problem_solve",
+                             !problem ? "problem" : !params ? "params" : !workspace ? "workspace"
+                                      : !solution ? "solution" : "outcome");
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
@@ -33416,27 +33416,23 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
         if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
         if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)x, range);
+            return csimi_unfit(error, function, name, (double)x, range);
     }
     return CSIM_OK;
 }
+
+#define CSIMI_SURFACE(part) \
+    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), -1e9, 1e9, false, false, "-1e9..1e9")
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
         CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
         CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
                     "-1 (isotropic) or 0..1e6"),
-        CSIMI_FIELD("surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false,
-                    false, "finite"),
-        CSIMI_FIELD("surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false,
-                    false, "finite"),
-        CSIMI_FIELD("surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false,
-                    false, "finite"),
+        CSIMI_SURFACE(friction_direction.x), CSIMI_SURFACE(friction_direction.y), CSIMI_SURFACE(friction_direction.z),
         CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
         CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
-        CSIMI_FIELD("surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"),
-        CSIMI_FIELD("surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"),
-        CSIMI_FIELD("surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_SURFACE(velocity.x), CSIMI_SURFACE(velocity.y), CSIMI_SURFACE(velocity.z),
         CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
                     "0..1000"),
     };
@@ -33453,8 +33449,7 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
                           "builds without CONDSIM_NO_LAWS");
 #endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
-                          "not the zero vector");
+        return csimi_unfit(error, function, "surface.friction_direction", 0, "not the zero vector");
     return CSIM_OK;
 }
 
@@ -33464,7 +33459,7 @@ CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, c
     size_t length = csimi_append_text(range, sizeof range, 0, "0..");
     csimi_append_int(range, sizeof range, length, count - 1);
     if (value >= 0 && value < count) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value, range);
+    return csimi_unfit(error, function, field, (double)value, range);
 }
 
 /* Numbers of a field that has several: none beyond most, each named field.x or the like. */
@@ -33498,8 +33493,7 @@ CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, c
     if ((s = csimi_check_parts(error, function, field, "wxyz", c, 4, 2, "a unit quaternion")) != 0) return s;
     if (length2 >= CSIM_R(0.998) && length2 <= CSIM_R(1.002)) return CSIM_OK;
     csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), " length squared");
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)length2,
-                      "a unit quaternion, 1 within 0.002");
+    return csimi_unfit(error, function, name, (double)length2, "a unit quaternion, 1 within 0.002");
 }
 
 CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose) {
@@ -33517,8 +33511,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     int i;
     for (i = 0; x && i < n; i++) {
         if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
-        if (csimi_abs(x[i]) > CSIM_R(1e15))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x[i], "-1e15..1e15");
+        if (csimi_abs(x[i]) > CSIM_R(1e15)) return csimi_unfit(error, fn, field, (double)x[i], "-1e15..1e15");
     }
     return CSIM_OK;
 }
@@ -33547,6 +33540,8 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
     return CSIM_OK;
 }
+
+#undef CSIMI_SURFACE
 
 /* ==== begin store/look.c ======================================================================================== */
 #if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
@@ -34200,6 +34195,7 @@ CSIMI_FN void csimi_end_contacts(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_counts *n = &s->count;
     const bool kept = n->kept == n->contacts;
+    w->scattered = w->steps + 1;
     csimi_meets_drop(s, &s->meets, s->contact, kept ? s->kept : NULL, &n->contacts, slot);
     n->kept = kept ? n->contacts : csimi_imin(n->kept, n->contacts);
 #ifndef CONDSIM_NO_SLEEP
@@ -34323,7 +34319,7 @@ CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const cha
 
 CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, function, NULL, NULL);
     if (!def) return csimi_missing(&w->error, function, "def");
     if (!id) return csimi_missing(&w->error, function, "id");
     return CSIM_OK;
@@ -34358,6 +34354,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
 #ifndef CONDSIM_NO_SLEEP
     b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
     b->rest.ring = slot;
+    b->rest.stirred = (uint32_t)w->steps;
 #endif
     b->can_sleep = true;
     b->first_node = s->count.nodes;
@@ -35289,6 +35286,7 @@ static void csimi_get_up(csim_world *w, int slot) {
     r->asleep = false;
     r->woke = true;
     r->calm = 0;
+    r->stirred = (uint32_t)w->steps;
     if (w->locked) w->store.woke_list[w->store.woke_count++] = slot;
     w->woken++;
     w->asleep--;
@@ -35325,6 +35323,7 @@ static void csimi_wake_partners(csim_world *w, int slot) {
 CSIMI_FN void csimi_wake(csim_world *w, int slot) {
     csimi_rest *r = &w->store.body[slot].rest;
     r->calm = 0;
+    r->stirred = (uint32_t)w->steps;
     r->drowsy = false;
     if (w->asleep == 0) return;
     if (r->asleep)
@@ -35405,7 +35404,7 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
 
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                        const char *allowed) {
-    return csimi_fail(e, CSIM_OUT_OF_RANGE, fn, field, true, value, allowed);
+    return csimi_unfit(e, fn, field, value, allowed);
 }
 
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m) {
@@ -35606,7 +35605,7 @@ static csim_status csimi_change_joint(csim_world *w, csim_link_id id, const char
     csim_status status;
     int item;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_joint(w, id, fn, &item, &w->error)) != 0) return status;
     *j = w->store.joint + item;
     return CSIM_OK;
@@ -35630,7 +35629,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const 
     csim_axis_def *axis;
     csim_status status = csimi_change_coordinate(w, id, "csim_joint_set_motor", &j, &axis);
     if (status) return status;
-    if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
+    if (!motor) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
     *(axis ? &axis->motor : &j->motor) = *motor;
     csimi_wake_link(w, j->link);
@@ -35645,8 +35644,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     csim_status status = csimi_change_coordinate(w, id, fn, &j, &axis);
     if (status) return status;
     if (!csimi_finite(lower) || !csimi_finite(upper))
-        return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", false, 0,
-                          "-1e9..1e9");
+        return csimi_deny(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
         return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
     *(axis ? &axis->limited : &j->limited) = limited;
@@ -35864,7 +35862,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
         return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
     *tree = w->store.state.tree + w->store.body[slot].tree;
     if (link < 0 || link >= (*tree)->link_count)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link_count - 1");
+        return csimi_unfit(error, fn, "link", (double)link, "0..link_count - 1");
     return CSIM_OK;
 }
 
@@ -36121,8 +36119,8 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
     if (effort > 0 && l->slack < 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
-                          "0: the definition of this joint had neither effort nor effort_later");
+        return csimi_unfit(&w->error, fn, "effort", (double)effort,
+                           "0: the definition of this joint had neither effort nor effort_later");
     csimi_wake_tree(w, tree);
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
@@ -36154,7 +36152,7 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
     if (csimi_is_soft(limit) && l->yield < 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "limit",
                           "all 0: the definition of this joint had hard limits");
     csimi_wake_tree(w, tree);
     csimi_limit_soften(l, limit);
@@ -36279,7 +36277,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
     int k, t;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;
@@ -36405,10 +36403,10 @@ static csim_status csimi_open_edge(csim_world *w, csim_body_id id, int edge, csi
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((s = csimi_find_cable(w, id, fn, &slot, &w->error)) != 0) return s;
     if (edge < 0 || edge >= w->store.body[slot].frame_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "edge", true, (double)edge, "0..edge count - 1");
+        return csimi_unfit(&w->error, fn, "edge", (double)edge, "0..edge count - 1");
     *frame = w->store.body[slot].first_frame + edge;
     return csimi_check_vec(&w->error, fn, "vector", v);
 }
@@ -36862,12 +36860,12 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
                               "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space, heights or triangles");
+                return csimi_unfit(&w->error, "csim_body_set_motion", "motion", (double)motion,
+                                   "CSIM_STATIC for a body with a half-space, heights or triangles");
         if (motion == CSIM_DYNAMIC &&
             !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                              "dynamic only with mass and inertia " CSIMI_MASSES);
+            return csimi_unfit(&w->error, "csim_body_set_motion", "motion", (double)motion,
+                               "dynamic only with mass and inertia " CSIMI_MASSES);
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
@@ -36949,7 +36947,7 @@ CSIM_API csim_status csim_body_get_node_velocities(const csim_world *w, csim_bod
 
 static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, const char *function, int *internal) {
     if (node < 0 || node >= b->node_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "node", true, (double)node, "0..node count - 1");
+        return csimi_unfit(&w->error, function, "node", (double)node, "0..node count - 1");
     *internal = b->first_node + w->store.node_of_user[b->first_node + node];
     return CSIM_OK;
 }
@@ -36958,7 +36956,7 @@ static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, c
 static csim_status csimi_own_node_of(csim_world *w, const csimi_body *b, int node, const char *function,
                                      int *internal) {
     if (b->kind == CSIM_BODY_REDUCED)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, function, "id", false, 0,
+        return csimi_deny(&w->error, CSIM_WRONG_KIND, function, "id",
                           "no reduced body: its nodes follow its coordinates");
     return csimi_node_of(w, b, node, function, internal);
 }
@@ -37012,7 +37010,7 @@ static csim_status csimi_check_activation(csim_world *w, const csim_activation *
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
     if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "fibre", true, 0, "not the zero vector");
+        return csimi_unfit(&w->error, function, "fibre", 0, "not the zero vector");
     return CSIM_OK;
 }
 
@@ -37026,11 +37024,10 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     if (b->kind != CSIM_SOFT)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
     if (count < 0 || (tets == NULL) != (count == 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "count", true, (double)count,
-                          "the length of tets, or null and 0 for all");
+        return csimi_unfit(&w->error, fn, "count", (double)count, "the length of tets, or null and 0 for all");
     for (i = 0; i < count; i++)
         if (tets[i] < 0 || tets[i] >= b->tet_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+            return csimi_unfit(&w->error, fn, "tets", (double)tets[i], "0..tet_count - 1");
     csimi_wake(w, slot);
     length = csim_length(a->fibre);
     for (i = 0; i < (tets ? count : b->tet_count); i++) {
@@ -37081,7 +37078,7 @@ CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, con
 
 static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 
@@ -37092,8 +37089,7 @@ static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, c
     if (status) return status;
     b = w->store.body + slot;
     if (shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
+        return csimi_unfit(&w->error, fn, "shape", (double)shape, "0..shape count - 1, not removed");
     *skin = w->store.skin + b->first_shape + shape;
     return CSIM_OK;
 }
@@ -37278,29 +37274,26 @@ CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *
     for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
     if (def->mass > 0) mass->mass = def->mass;
     if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
+        return csimi_unfit(error, fn, "mass", (double)mass->mass, CSIMI_MASSES);
     if (given > 0) {
         csim_real eigenvalue[3], V[9];
         for (k = 0; k < 3; k++) {
             csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
             if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
-                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
+                return csimi_unfit(error, fn, "inertia", (double)(a - b), "a symmetric matrix");
         }
         csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
         if (!csimi_weighs((double)eigenvalue[0]))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], CSIMI_MASSES);
+            return csimi_unfit(error, fn, "inertia (smallest eigenvalue)", (double)eigenvalue[0], CSIMI_MASSES);
         mass->inertia = def->inertia;
         mass->centre = def->centre;
     }
     if (def->motion == CSIM_DYNAMIC) {
         if (!(mass->mass > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
-                              "above 0, or shapes to take it from");
-        if (!(mass->inertia.m[0] > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+            return csimi_unfit(error, fn, "mass", (double)mass->mass, "above 0, or shapes to take it from");
+        if (!(mass->inertia.m[0] > 0)) return csimi_unfit(error, fn, "inertia", 0, "given, or shapes to take it from");
         if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
+            return csimi_unfit(error, fn, "inertia", (double)mass->inertia.m[0], CSIMI_MASSES);
     }
     return CSIM_OK;
 }
@@ -37309,7 +37302,7 @@ static csim_status csimi_check_number(csim_world *w, const char *fn, const char 
                                       csim_real high, const char *allowed) {
     if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
     if (x >= low && x <= high) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x, allowed);
+    return csimi_unfit(&w->error, fn, field, (double)x, allowed);
 }
 
 CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_real linear, csim_real angular) {
@@ -37392,14 +37385,13 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     s = &w->store;
     i = s->body[slot].rigid;
     if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if (!mass) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", "not null");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;
     if (i < 0) {
         if (!csimi_lump_weigh(s, s->body + slot, mass->mass))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
-                              "so that every node has " CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "mass.mass", (double)mass->mass, "so that every node has " CSIMI_MASSES);
         csimi_wake(w, slot);
         return CSIM_OK;
     }
@@ -38907,7 +38899,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_missing(&w->error, fn, "buffer");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
@@ -38946,6 +38938,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
     w->steps = w->stats.step = h.step;
+    w->scattered = h.step + 1;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
@@ -39312,19 +39305,26 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
-    return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
+CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
+    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1));
+}
+
+CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
+    int i;
+    r->table_size = csimi_table_size(count); /* at most what was laid out */
+    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+}
+
+CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
+    int at = csimi_slot_of(r, key);
+    while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
+    r->table[at] = i;
 }
 
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
-    r->table_size = csimi_table_size(w->store.count.contacts); /* at most what was laid out */
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
-    for (i = 0; i < w->store.count.contacts; i++) {
-        int at = csimi_slot_of(r, w->store.contact[i].id);
-        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
-        r->table[at] = i;
-    }
+    csimi_last_clear(r, w->store.count.contacts);
+    for (i = 0; i < w->store.count.contacts; i++) csimi_last_put(r, w->store.contact[i].id, i);
 }
 
 /* The record of the last step with this id, or -1. */
@@ -39619,6 +39619,22 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     return c;
 }
 
+CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap) {
+    const csimi_store *s = &d->world->store;
+    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, id);
+    if (!c) return NULL;
+    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    c->part_a = a->item;
+    c->part_b = b->item;
+    c->meet = c->point_a = point;
+    c->normal = normal;
+    c->gap = gap;
+    c->a = csimi_shape_place(s, a->item, point);
+    c->b = csimi_shape_place(s, b->item, point);
+    return c;
+}
+
 /* ---- geometry that narrow phases share */
 
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
@@ -39680,18 +39696,13 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
     return CSIMI_KEEP_SHARE * csimi_min(s->shape[shape_a].bound, s->shape[shape_b].bound);
 }
 
-static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
-    return (int)((pair ^ (pair >> 32)) & (uint64_t)(r->table_size - 1));
-}
-
 /* Contacts of a pair may stand apart, where bodies have been destroyed: next leads from one to the next, to -1. */
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next) {
     const csimi_kept *kept = w->store.kept;
     int i, last;
-    r->table_size = csimi_table_size(w->store.count.kept);
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    csimi_last_clear(r, w->store.count.kept);
     for (i = 0; i < w->store.count.kept; i++) {
-        int at = csimi_keep_slot(r, kept[i].pair);
+        int at = csimi_slot_of(r, kept[i].pair);
         next[i] = -1;
         if (!kept[i].pair) continue;
         if (i > 0 && kept[i - 1].pair == kept[i].pair) {
@@ -39710,7 +39721,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
 
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair) {
     const csimi_last_table *r = &d->kept;
-    int at = csimi_keep_slot(r, pair);
+    int at = csimi_slot_of(r, pair);
     while (r->table[at] >= 0) {
         if (d->world->store.kept[r->table[at]].pair == pair) return r->table[at];
         at = (at + 1) & (r->table_size - 1);
@@ -39894,6 +39905,78 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 #undef CSIMI_KEEP_SPAN
 #undef CSIMI_SAG_TIME
 
+/* ==== begin step/standing.c ===================================================================================== */
+#if !defined(CONDSIM_NO_SLEEP)
+/* step/standing: shapes that stand where they stood. While neither of two has moved, by not a bit, nor anything was
+   done to it, what the narrow phase would find between them is what it found in the last step: that is told again. */
+
+/* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
+#define CSIMI_STANDS_AFTER 2u
+
+static bool csimi_stood(const csim_world *w, int slot) {
+    const csimi_body *b = w->store.body + slot;
+    return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
+}
+
+CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
+    const csimi_state *now = &w->store.state, *next = &f->next;
+    int i;
+    for (i = 0; i < now->rigid_count; i++) {
+        const size_t k = (size_t)i;
+        const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
+                           csimi_differ(next->com + 3 * k, now->com + 3 * k, 3) ||
+                           csimi_differ(next->rotation + 4 * k, now->rotation + 4 * k, 4);
+        if (now->rigid_mode[i] != CSIMI_FIXED && moves)
+            w->store.body[w->store.rigid_body[i]].rest.stirred = (uint32_t)w->steps + 1u;
+    }
+}
+
+/* ---- contacts of the last step by the pair of shapes they belong to, whose contacts follow each other */
+
+static bool csimi_same_shapes(const csim_contact_info *a, const csim_contact_info *b) {
+    return a->body_a.index1 == b->body_a.index1 && a->body_b.index1 == b->body_b.index1 && a->shape_a == b->shape_a &&
+           a->shape_b == b->shape_b;
+}
+
+static uint64_t csimi_shapes_key(const csim_contact_info *c) {
+    return csimi_mix64((uint64_t)c->body_a.index1 << 32 | c->body_b.index1,
+                       (uint64_t)(uint32_t)c->shape_a << 32 | (uint32_t)c->shape_b);
+}
+
+CSIMI_FN void csimi_index_standing(csimi_detector *d) {
+    const csim_world *w = d->world;
+    const csim_contact_info *c = w->store.contact;
+    const csim_real h = (csim_real)w->last_h;
+    int i;
+    d->kept.table_size = 0;
+    if (w->scattered == w->steps + 1 || csimi_differ(&h, &d->frame->h, 1)) return;
+    csimi_last_clear(&d->kept, w->store.count.contacts);
+    for (i = 0; i < w->store.count.contacts; i++)
+        if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);
+}
+
+CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_store *s = &d->world->store;
+    const csimi_last_table *r = &d->kept;
+    csim_contact_info pair;
+    int at, i;
+    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return false;
+    pair.body_a.index1 = (uint32_t)a->body + 1u;
+    pair.body_b.index1 = (uint32_t)b->body + 1u;
+    pair.shape_a = csimi_own_shape(s, a->body, a->item);
+    pair.shape_b = csimi_own_shape(s, b->body, b->item);
+    at = csimi_slot_of(r, csimi_shapes_key(&pair));
+    while (r->table[at] >= 0 && !csimi_same_shapes(s->contact + r->table[at], &pair))
+        at = (at + 1) & (r->table_size - 1);
+    if (r->table[at] < 0) return false;
+    for (i = r->table[at]; i < s->count.contacts && csimi_same_shapes(s->contact + i, &pair); i++)
+        csimi_found_shapes(d, a, b, s->contact[i].id, s->contact[i].point, s->contact[i].normal, s->contact[i].gap);
+    return true;
+}
+
+#undef CSIMI_STANDS_AFTER
+#endif
+
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
 
@@ -39949,7 +40032,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     const int first = keeps ? csimi_find_kept(d, key) : -1;
-    if (first >= 0 && csimi_keep_pair(d, a, b, first)) return;
+    if (keeps ? first >= 0 && csimi_keep_pair(d, a, b, first) : csimi_emit_standing(d, a, b)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
     n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
@@ -39961,17 +40044,9 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #endif
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
-        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
-        if (!c) continue;
-        c->radius = thickness;
-        c->part_a = a->item;
-        c->part_b = b->item;
-        c->meet = c->point_a = out[i].point_a;
-        c->normal = out[i].normal;
-        c->gap = out[i].gap - thickness;
-        c->a = csimi_shape_place(s, a->item, c->meet);
-        c->b = csimi_shape_place(s, b->item, c->meet);
-        if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
+        csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
+                                                    out[i].normal, out[i].gap - thickness);
+        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
     csimi_keep_heirs(d, from, first);
 }
@@ -41283,7 +41358,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_last_layout(&d->last, n, arena);
-    if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
+    if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
@@ -41452,7 +41527,10 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
+    if (csimi_keeps(w))
+        csimi_index_kept(w, &d.kept, d.kept_next);
+    else
+        csimi_index_standing(&d);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
@@ -44117,8 +44195,6 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
         status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                      worker->error);
-        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
-            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -44127,7 +44203,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
     if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
-        return csimi_fail(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+        return csimi_deny(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity",
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
@@ -44742,7 +44818,7 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
         CSIMI_MEMCPY(span[i].velocity, f->v_end + 3 * (size_t)span[i].first, csimi_span_bytes(span + i));
     csimi_reduced_step_velocities(w, f);
     if (csimi_is_finite(s, f)) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
+    return csimi_deny(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position",
                       "finite numbers; the step was undone");
 }
 
@@ -46649,14 +46725,6 @@ CSIMI_COLD
 
 /* ---- what moved */
 
-/* Numbers compared as numbers: no step makes a NaN. */
-static bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
-    size_t i;
-    for (i = 0; i < count; i++)
-        if (a[i] < b[i] || a[i] > b[i]) return true;
-    return false;
-}
-
 static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int slot) {
     const csimi_state *now = &s->state;
     const csimi_body *b = s->body + slot;
@@ -47289,6 +47357,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_mark_stirred(w, f);
     csimi_trees_react(w, f, step);
     csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
@@ -47658,11 +47727,10 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csim_status status;
     bool full;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_step", NULL, NULL);
     if (!csimi_finite(h))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
-    if (h < CSIM_R(1e-7) || h > 1)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (h < CSIM_R(1e-7) || h > 1) return csimi_unfit(&w->error, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (!csimi_solver_fits(w))
         return csimi_fail(
             &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
@@ -47859,7 +47927,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
         if (s) return s;
 #ifdef CONDSIM_NO_STACKS
         if (csimi_flat_sided(shapes[i].kind) && csimi_stacks(w, slot))
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shapes", false, 0,
+            return csimi_deny(&w->error, CSIM_UNSUPPORTED, fn, "shapes",
                               "boxes and hulls of one body, or builds without CONDSIM_NO_STACKS");
 #endif
 #ifdef CONDSIM_NO_EVENTS
@@ -47895,8 +47963,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
 
 CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape) {
     if (motion == CSIM_STATIC || !csimi_only_static(shape->kind)) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)motion,
-                      "CSIM_STATIC for a body with a half-space, heights or triangles");
+    return csimi_unfit(&w->error, fn, "motion", (double)motion,
+                       "CSIM_STATIC for a body with a half-space, heights or triangles");
 }
 
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
@@ -47920,9 +47988,9 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
                           "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
 #endif
     if (def->shape_count < 0 || def->shape_count > 10000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)def->shape_count, "0..10000");
+        return csimi_unfit(&w->error, fn, "shape_count", (double)def->shape_count, "0..10000");
     if (def->shape_count > 0 && !def->shapes)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shapes", false, 0, "not null when shape_count > 0");
+        return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "shapes", "not null when shape_count > 0");
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
@@ -48020,7 +48088,7 @@ CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec
     if ((s = csimi_check_vec(&w->error, "csim_create_ground", "point", point)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, "csim_create_ground", "normal", normal)) != 0) return s;
     if (!(csim_length(normal) > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_create_ground", "normal", true, 0, "not the zero vector");
+        return csimi_unfit(&w->error, "csim_create_ground", "normal", 0, "not the zero vector");
     shape = csim_half_space(point, normal);
     def.motion = CSIM_STATIC;
     def.shapes = &shape;
@@ -48072,14 +48140,12 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
                                               int vertex_count, int aggregates) {
     int i;
     if (fixed_count < 0 || (fixed_count > 0 && !fixed))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)fixed_count,
-                          "0, or the length of fixed");
+        return csimi_unfit(&w->error, fn, "fixed_count", (double)fixed_count, "0, or the length of fixed");
     for (i = 0; i < fixed_count; i++)
         if (fixed[i] < 0 || fixed[i] >= vertex_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)fixed[i], "0..vertex_count - 1");
+            return csimi_unfit(&w->error, fn, "fixed", (double)fixed[i], "0..vertex_count - 1");
     if (aggregates < 0 || aggregates > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)aggregates,
-                          "0 (by size) or 1..1000");
+        return csimi_unfit(&w->error, fn, "aggregates", (double)aggregates, "0 (by size) or 1..1000");
     return CSIM_OK;
 }
 
@@ -48190,10 +48256,10 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
                           "no inverted or flat tets");
     for (i = 0; i < nt; i++)
         if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
-                              def->tet_density ? "tet_density: a quarter of the mass of a tet"
-                                               : "density: a quarter of the mass of a tet",
-                              true, (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn,
+                               def->tet_density ? "tet_density: a quarter of the mass of a tet"
+                                                : "density: a quarter of the mass of a tet",
+                               (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
@@ -48405,7 +48471,7 @@ static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
 static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
     if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
     return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
@@ -48468,7 +48534,7 @@ static csim_status csimi_add_a_shape(csim_world *w, const char *fn, csim_body_id
     while (own < b->shape_count && !(w->store.skin[b->first_shape + own].gone &&
                                      w->store.shape_link[b->first_shape + own] == link))
         own++;
-    if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
+    if (own >= 10000) return csimi_unfit(&w->error, fn, "shape", (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
@@ -48498,8 +48564,7 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
+        return csimi_unfit(&w->error, fn, "shape", (double)shape, "0..shape count - 1, not removed");
     if ((status = csimi_bake_new(w, fn, slot, to ? to : &nothing, 0, &g)) != 0) return status;
     at = w->store.body[slot].first_shape + shape;
     csimi_shape_changed(w, slot); /* what lay on it */
@@ -48527,7 +48592,7 @@ static csim_status csimi_shapes_mass(csim_world *w, const char *fn, int slot, in
             *mass = part;
     }
     if (mass->mass > 0) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
+    return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", "at least one that has a mass");
 }
 
 CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
@@ -48552,7 +48617,7 @@ CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, c
     if (b->kind != CSIM_BODY_TREE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
     if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link count - 1");
+        return csimi_unfit(&w->error, fn, "link", (double)link, "0..link count - 1");
     return CSIM_OK;
 }
 
@@ -48571,7 +48636,7 @@ static csim_status csimi_write_link_mass(csim_world *w, const char *fn, int slot
     csimi_link_weigh(l, m);
     if (!csimi_tree_has_mass(&w->store, tree)) {
         *l = was;
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix",
                           "positive definite: every joint moves some mass or has armature");
     }
     csimi_wake(w, slot);
@@ -48589,8 +48654,7 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
-                          "above 0, at most 1e15");
+        return csimi_unfit(&w->error, fn, "mass.mass", (double)mass->mass, "above 0, at most 1e15");
     CSIMI_MEMSET(&def, 0, sizeof def);
     def.mass = mass->mass;
     def.inertia = mass->inertia;
@@ -48649,7 +48713,7 @@ static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int 
     int i, k;
     if (tree->dof_count == 0) return CSIM_OK;
     if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", "positive definite");
     arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
     H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
     x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
@@ -48734,7 +48798,7 @@ static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *f
     int slot;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, &slot, &w->error)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
@@ -48865,14 +48929,13 @@ CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, cons
     if (b->kind == CSIM_BODY_TREE) {
         const csimi_tree *tree = s->state.tree + b->tree;
         if (at->node < 0 || at->node >= tree->link_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
-                              "a link of the tree, 0..link_count - 1");
+            return csimi_unfit(&w->error, function, "attachment.node", (double)at->node,
+                               "a link of the tree, 0..link_count - 1");
         *place = csimi_place_link(&s->state, tree->first_link + at->node, at->point);
         return CSIM_OK;
     }
     if (at->node < 0 || at->node >= b->node_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
-                          "0..node count of the body - 1");
+        return csimi_unfit(&w->error, function, "attachment.node", (double)at->node, "0..node count of the body - 1");
     *place = csimi_place_follow(&s->state, csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]));
     return CSIM_OK;
 }
@@ -48883,9 +48946,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
     if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
     if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
     if (bodies[0] < 0 && bodies[1] < 0)
-        return csimi_fail(&w->error, CSIM_STALE_ID, function, "a and b", false, 0, "at least one body");
+        return csimi_deny(&w->error, CSIM_STALE_ID, function, "a and b", "at least one body");
     if (bodies[0] == bodies[1] && csimi_place_same(ends, ends + 1))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "b", false, 0, "another body or node than a");
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, function, "b", "another body or node than a");
     return CSIM_OK;
 }
 
@@ -48895,8 +48958,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     static const csimi_field fields[] = {
         CSIMI_FIELD("rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
                     "below 0 (as it is now) or 0..1e9"),
-        CSIMI_AT_LEAST_0(csim_spring_def, stiffness),
-        CSIMI_AT_LEAST_0(csim_spring_def, damping),
+        CSIMI_AT_LEAST_0(csim_spring_def, stiffness), CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
     };
     csimi_place ends[2];
@@ -48955,8 +49017,7 @@ CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_b
     if (status) return status;
     if ((status = csimi_find_body(w, a, fn, bodies, &w->error)) != 0) return status;
     if ((status = csimi_find_body(w, b, fn, bodies + 1, &w->error)) != 0) return status;
-    if (bodies[0] == bodies[1])
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "b", true, (double)b.index1, "another body than a");
+    if (bodies[0] == bodies[1]) return csimi_unfit(&w->error, fn, "b", (double)b.index1, "another body than a");
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
@@ -49016,8 +49077,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", true, (double)d->points[i],
                               "finite numbers in -1e9..1e9");
     if (nodes < least)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)nodes,
-                          d->closed ? "at least 3 when closed" : "at least 2");
+        return csimi_unfit(&w->error, fn, "point_count", (double)nodes,
+                           d->closed ? "at least 3 when closed" : "at least 2");
     for (i = 0; i < edges; i++) {
         csim_vec3 a = csimi_cable_point(d, i), b = csimi_cable_point(d, i + 1), along = csim_sub(b, a);
         csim_real length = csim_length(along), size = csim_length(a) + csim_length(b);
@@ -49026,8 +49087,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
                               "neighbouring points apart");
         mass = (double)d->density * r2 * (double)length;
         if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
-                              "such that mass and inertia of an edge are " CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "radius", (double)d->radius,
+                               "such that mass and inertia of an edge are " CSIMI_MASSES);
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
@@ -49065,21 +49126,18 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cable_def()", d->guard)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (d->stretch_stiffness == 0 || d->shear_stiffness == 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
-                          d->stretch_stiffness == 0 ? "stretch_stiffness" : "shear_stiffness", true, 0,
-                          "below 0 (from the material) or above 0");
+        return csimi_unfit(&w->error, fn, d->stretch_stiffness == 0 ? "stretch_stiffness" : "shear_stiffness", 0,
+                           "below 0 (from the material) or above 0");
     if ((s = csimi_check_enum(&w->error, fn, "start_end", (int)d->start_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "end_end", (int)d->end_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &d->surface)) != 0) return s;
     if (d->points && (d->point_count < 2 || d->point_count > 1000000))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)d->point_count, "2..1e6");
+        return csimi_unfit(&w->error, fn, "point_count", (double)d->point_count, "2..1e6");
     if (!d->points && (d->segments < 1 || d->segments > 1000000))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "segments", true, (double)d->segments, "1..1e6");
-    if (d->closed && !d->points)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "points", false, 0, "not null when closed");
+        return csimi_unfit(&w->error, fn, "segments", (double)d->segments, "1..1e6");
+    if (d->closed && !d->points) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "points", "not null when closed");
     if (d->closed && (d->start_end != CSIM_CABLE_FREE || d->end_end != CSIM_CABLE_FREE))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "start_end", true, (double)d->start_end,
-                          "both ends CSIM_CABLE_FREE when closed");
+        return csimi_unfit(&w->error, fn, "start_end", (double)d->start_end, "both ends CSIM_CABLE_FREE when closed");
     return csimi_cable_shape(w, d, fn);
 }
 
@@ -49289,7 +49347,7 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_clamp_def()", def->guard)) != 0) return status;
     if (def->free_bend && def->free_twist)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "free_twist", true, 1, "false where free_bend is true");
+        return csimi_unfit(&w->error, fn, "free_twist", 1, "false where free_bend is true");
     if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
     if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
     if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)
@@ -49407,7 +49465,7 @@ static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const 
                csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
     }
     if (fits) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+    return csimi_deny(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first",
                       "a hinge or slider, or a link on a joint of one coordinate");
 }
 
@@ -49522,7 +49580,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
+            return csimi_deny(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body",
                               "a rigid body or a link of a tree");
     csimi_joint_frames(&w->store.state, d, j);
     {
@@ -49643,8 +49701,8 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if (def->material != CSIM_COROTATIONAL && def->material != CSIM_ST_VENANT_KIRCHHOFF)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "material", true, (double)def->material,
-                          "CSIM_COROTATIONAL or CSIM_ST_VENANT_KIRCHHOFF");
+        return csimi_unfit(&w->error, fn, "material", (double)def->material,
+                           "CSIM_COROTATIONAL or CSIM_ST_VENANT_KIRCHHOFF");
     return csimi_check_cloth_mesh(w, def);
 }
 
@@ -49698,8 +49756,7 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
         area *= def->thickness * def->density / 3;
         if (!csimi_weighs((double)area))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "density: a third of the mass of a triangle", true,
-                              (double)area, CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "density: a third of the mass of a triangle", (double)area, CSIMI_MASSES);
         for (k = 0; k < 3; k++) m->mass[t[k]] += area;
     }
     for (i = 0; i < nv; i++)
@@ -49903,8 +49960,8 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     csim_status s;
     int dofs;
     if (d->parent < (i == 0 ? -1 : 0) || d->parent >= i)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "parent", true, (double)d->parent,
-                          i == 0 ? "-1 for the first link" : "a link before this one");
+        return csimi_unfit(error, fn, "parent", (double)d->parent,
+                           i == 0 ? "-1 for the first link" : "a link before this one");
     if ((s = csimi_check_enum(error, fn, "joint", (int)d->joint, CSIM_TREE_JOINT_COUNT_)) != 0) return s;
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
@@ -49912,15 +49969,13 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
-                          "CSIM_TREE_FLOATING on the first link only");
-    if (dofs == 1 && !(csim_length(d->axis) > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
+        return csimi_unfit(error, fn, "joint", (double)d->joint, "CSIM_TREE_FLOATING on the first link only");
+    if (dofs == 1 && !(csim_length(d->axis) > 0)) return csimi_unfit(error, fn, "axis", 0, "not the zero vector");
     if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort",
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "armature and drive", false, 0, "none: the joint is floating");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "armature and drive", "none: the joint is floating");
     return CSIM_OK;
 }
 
@@ -49930,9 +49985,9 @@ static csim_status csimi_tree_link_mass(csim_error *error, const char *fn, const
     csim_rigid_def r = csim_default_rigid_def();
     csim_status s;
     if (d->shape_count < 0 || d->shape_count > 1000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)d->shape_count, "0..1000");
+        return csimi_unfit(error, fn, "shape_count", (double)d->shape_count, "0..1000");
     if (d->shape_count > 0 && !d->shapes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "shapes", false, 0, "not null when shape_count > 0");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, fn, "shapes", "not null when shape_count > 0");
     r.shapes = d->shapes;
     r.shape_count = d->shape_count;
     r.density = d->density;
@@ -49943,7 +49998,7 @@ static csim_status csimi_tree_link_mass(csim_error *error, const char *fn, const
     if ((s = csimi_rigid_mass(&r, fn, mass, error)) != 0) return s;
     if (d->shape_count == 0) mass->centre = d->centre;
     if (!(mass->mass > 0) && mass->inertia.m[0] > 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, "above 0 with an inertia");
+        return csimi_unfit(error, fn, "mass", (double)mass->mass, "above 0 with an inertia");
     return CSIM_OK;
 }
 
@@ -49959,7 +50014,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     int i, k, base, blocks = 0;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_tree_def()", def->guard)) != 0) return s;
     if (def->link_count < 1 || def->link_count > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
+        return csimi_unfit(&w->error, fn, "link_count", (double)def->link_count, "1..1000");
     if (!def->links) return csimi_missing(&w->error, fn, "links");
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
@@ -49975,7 +50030,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
         if ((s = csimi_tree_link_mass(&w->error, name, d, &mass)) != 0) return s;
         for (k = 0; k < d->shape_count; k++) {
             if (csimi_only_static(d->shapes[k].kind))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
+                return csimi_unfit(&w->error, name, "shapes", (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
         if ((s = csimi_check_skins(w, name, -1, d->shapes, d->shape_count)) != 0) return s;
@@ -50201,10 +50256,10 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
         if (s->state.tree_link[tree->first_link + i].terms > CSIMI_PLACE_TERMS)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
-                              "at most 30 coordinates from a link to the root");
+            return csimi_unfit(&w->error, fn, "a link under too many joints, number", (double)i,
+                               "at most 30 coordinates from a link to the root");
     if (!csimi_tree_has_mass(s, s->count.trees))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix",
                           "positive definite: every joint moves some mass or has armature");
     slot = csimi_take_body(w, CSIM_BODY_TREE, def->motion, &def->surface, def->user_data);
     s->body[slot].tree = s->count.trees;
@@ -50267,8 +50322,7 @@ CSIM_API void csim_reduced_needs(const csim_modes *m, csim_capacity *c) {
 static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d) {
     static const char fn[] = "csim_create_reduced";
     static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
     const double *moments;
     csim_status s;
@@ -50276,27 +50330,25 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_missing(&w->error, fn, "modes");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
-        return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
-                          "made by csim_create_modes or csim_open_modes");
+        return csimi_deny(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", "made by csim_create_modes or csim_open_modes");
     if (!csimi_weighs(d->modes->mass))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass of the modes", true, d->modes->mass, CSIMI_MASSES);
+        return csimi_unfit(&w->error, fn, "mass of the modes", d->modes->mass, CSIMI_MASSES);
     for (moments = csim_modes_arrays(d->modes).moments, k = 0; k < 12; k += 4) /* inertia: two of them */
         if (!d->modes->anchored && !csimi_weighs(moments[k] + moments[(k + 4) % 12]))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "inertia of the modes", true,
-                              moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "inertia of the modes", moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
     if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity",
                           "0: the modes were made with fixed vertices");
     if ((s = csimi_check_reals(&w->error, fn, "q", d->q, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_reals(&w->error, fn, "rate", d->rate, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)d->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (csimi_reduced_numbers(d->modes) > 50000000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "numbers of the modes", true,
-                          (double)csimi_reduced_numbers(d->modes), "at most 5e7");
+        return csimi_unfit(&w->error, fn, "numbers of the modes", (double)csimi_reduced_numbers(d->modes),
+                           "at most 5e7");
     return csimi_check_surface(&w->error, fn, &d->surface);
 }
 
@@ -50481,7 +50533,7 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, NULL);
     if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
     csimi_wake_link(w, slot);
     csimi_drop_link(w, slot);
@@ -50589,7 +50641,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     int slot, i, hulls, shapes = 0, first_hull = 0;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
     csimi_wake(w, slot);
@@ -50664,7 +50716,7 @@ typedef struct csimi_search {
 
 static bool csimi_query_refused(const csim_query_def *def, csim_status status, const char *fn, const char *field,
                                 const char *allowed) {
-    csimi_fail(def && def->guard == CSIMI_QUERY_GUARD ? def->error : NULL, status, fn, field, false, 0, allowed);
+    csimi_deny(def && def->guard == CSIMI_QUERY_GUARD ? def->error : NULL, status, fn, field, allowed);
     return true;
 }
 
@@ -52458,14 +52510,11 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
                               CSIM_ACCELERATION_COUNT_)) != 0)
         return s;
     if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.max_iterations", true, (double)p->max_iterations,
-                          "1..1e6");
+        return csimi_unfit(error, function, "solver.max_iterations", (double)p->max_iterations, "1..1e6");
     if (p->window < 0 || p->window > 32)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.window", true, (double)p->window,
-                          "0 (default) or 1..32");
+        return csimi_unfit(error, function, "solver.window", (double)p->window, "0 (default) or 1..32");
     if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
-                          "0 (no step) or 1..1e9");
+        return csimi_unfit(error, function, "solver.certify", (double)p->certify, "0 (no step) or 1..1e9");
     if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     return csimi_solver_check(p, error); /* no step asks again */
 }
@@ -52480,8 +52529,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     int i;
     for (i = 0; i < (int)(sizeof value / sizeof *value); i++)
         if (value[i] < 0 || value[i] > 50000000)
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
-                              "0 (default) or 1..5e7");
+            return csimi_unfit(error, function, names[i], (double)value[i], "0 (default) or 1..5e7");
     return CSIM_OK;
 }
 
@@ -52498,12 +52546,10 @@ static csim_status csimi_check_paths(bool follow, const char *function, csim_err
 
 static csim_status csimi_check_budget(const csim_solver_params *solver, int budget, const char *function,
                                       csim_error *error) {
-    if (budget < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "budget", true, (double)budget,
-                          "0 (none) or visits of contacts");
+    if (budget < 0) return csimi_unfit(error, function, "budget", (double)budget, "0 (none) or visits of contacts");
     if (budget > 0 && solver->solver != CSIM_SOLVER_AUTO && solver->solver != CSIM_SOLVER_BOUNDED)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "budget", true, (double)budget,
-                          "0 with a solver that is neither CSIM_SOLVER_AUTO nor CSIM_SOLVER_BOUNDED");
+        return csimi_unfit(error, function, "budget", (double)budget,
+                           "0 with a solver that is neither CSIM_SOLVER_AUTO nor CSIM_SOLVER_BOUNDED");
     return CSIM_OK;
 }
 
@@ -52515,11 +52561,9 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_UNIT(csim_world_def, stabilization),
         CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed), CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
         CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, hit_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
         CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
     };
@@ -52531,8 +52575,8 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
     if ((s = csimi_check_enum(error, function, "on_uncertified", (int)d->on_uncertified, CSIM_UNCERTIFIED_COUNT_)) != 0)
         return s;
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
-                          "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+        return csimi_unfit(error, function, "law", (double)d->law,
+                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
 #ifdef CONDSIM_NO_LAWS
     if (d->law != CSIM_LAW_STRICT)
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
@@ -52540,8 +52584,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
 #endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
-                          "alloc and free both set, or both null");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "allocator", "alloc and free both set, or both null");
     if ((s = csimi_check_capacity(&d->capacity, function, error)) != 0) return s;
     if ((s = csimi_check_budget(&d->solver, d->budget, function, error)) != 0) return s;
     if ((s = csimi_check_paths(d->follow_paths, function, error)) != 0) return s;
@@ -52648,8 +52691,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
     capacity = csimi_first_capacity(def);
     used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
     if (used > SIZE_MAX - csimi_header_bytes())
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", false, 0,
-                          "sizes that fit in memory");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", "sizes that fit in memory");
     *bytes = csimi_header_bytes() + used;
     return CSIM_OK;
 }
@@ -52663,7 +52705,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     if (!block || !world) return csimi_missing(error, "csim_create_world_in", block ? "world" : "block");
     if ((s = csim_world_bytes(def, &needed, error)) != 0) return s;
     if ((uintptr_t)block % 64 != 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", false, 0, "aligned to 64 bytes");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", "aligned to 64 bytes");
     if (bytes < needed)
         return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", true, (double)bytes,
                           "at least what csim_world_bytes says for this definition");
@@ -52724,7 +52766,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!capacity) return csimi_missing(&w->error, "csim_world_reserve", "capacity");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
     return csimi_ensure(w, &need, "csim_world_reserve");
@@ -52741,7 +52783,7 @@ CSIM_API const char *csim_last_error(const csim_world *w) { return w ? w->error.
 CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, NULL);
     if ((s = csimi_check_vec(&w->error, "csim_world_set_gravity", "gravity", gravity)) != 0) return s;
     if (gravity.x != w->def.gravity.x || gravity.y != w->def.gravity.y || gravity.z != w->def.gravity.z)
         csimi_wake_all(w);
@@ -52758,7 +52800,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
     const int old_budget = w->def.budget;
     csimi_counts need = w->store.capacity;
     csim_status s;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, function, NULL, NULL);
     if ((s = csimi_check_solver_params(params, function, &w->error)) != 0) return s;
     if ((s = csimi_check_budget(params, budget, function, &w->error)) != 0) return s;
     w->def.solver = *params;
@@ -52788,7 +52830,7 @@ CSIM_API csim_status csim_world_set_budget(csim_world *w, int budget) {
 CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator integrator) {
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, NULL);
     if ((s = csimi_check_enum(&w->error, "csim_world_set_integrator", "integrator", (int)integrator,
                               CSIM_INTEGRATOR_COUNT_)) != 0)
         return s;
@@ -52817,8 +52859,9 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
 /* A whole function: it refuses, with a sentence in the error, in the world's, or without one. */
 #define CSIMI_LACKS_BY(error, feature) \
     { return CSIMI_ABSENT((error), __func__, "CONDSIM_NO_" #feature); }
-#define CSIMI_LACKS_IN(world, feature) CSIMI_LACKS_BY(CSIMI_ERROR_OF(world), feature)
-#define CSIMI_LACKS(feature) CSIMI_LACKS_BY(NULL, feature)
+#define CSIMI_LACKS_IN(feature, name, parameters) \
+    CSIM_API csim_status name parameters CSIMI_LACKS_BY(CSIMI_ERROR_OF(w), feature)
+#define CSIMI_LACKS(feature, name, parameters) CSIM_API csim_status name parameters CSIMI_LACKS_BY(NULL, feature)
 #define CSIMI_LACKS_QUERY(none, feature)                                                   \
     {                                                                                      \
         (void)CSIMI_ABSENT((def) ? (def)->error : NULL, __func__, "CONDSIM_NO_" #feature); \
@@ -52838,41 +52881,29 @@ CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) {
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
 CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
 CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
-CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, CABLE)
+CSIMI_LACKS_IN(CABLE, csim_create_cable, (csim_world *w, const csim_cable_def *def, csim_body_id *id))
+CSIMI_LACKS_IN(CABLE, csim_create_clamp, (csim_world *w, const csim_clamp_def *def, csim_link_id *id))
 CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
-CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
-                                          csim_vec3 angular_velocity) CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion)
-    CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque)
-    CSIMI_LACKS_IN(world, CABLE)
+CSIMI_LACKS(CABLE, csim_cable_get_radius, (const csim_world *w, csim_body_id id, csim_real *radius))
+CSIMI_LACKS(CABLE, csim_cable_get_frames, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_spins, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_forces, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_tensions, (const csim_world *w, csim_body_id id, csim_real *out))
+CSIMI_LACKS(CABLE, csim_cable_get_moments, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS_IN(CABLE, csim_cable_set_frame, (csim_world *w, csim_body_id id, int edge, csim_quat rotation,
+                                             csim_vec3 angular_velocity))
+CSIMI_LACKS_IN(CABLE, csim_cable_set_frame_motion, (csim_world *w, csim_body_id id, int edge, csim_motion motion))
+CSIMI_LACKS_IN(CABLE, csim_cable_add_torque, (csim_world *w, csim_body_id id, int edge, csim_vec3 torque))
 #endif
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
 CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
-CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, CLOTH)
+CSIMI_LACKS_IN(CLOTH, csim_create_cloth, (csim_world *w, const csim_cloth_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_PARTICLES)
-CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, PARTICLES)
+CSIMI_LACKS_IN(PARTICLES, csim_create_particle, (csim_world *w, const csim_particle_def *def, csim_body_id *id))
 #endif
 
 #if !CSIMI_HAS_NODES
@@ -52883,16 +52914,14 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
 
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, SOFT)
+CSIMI_LACKS_IN(SOFT, csim_create_soft, (csim_world *w, const csim_soft_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
 CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
-CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, TREE)
+CSIMI_LACKS_IN(TREE, csim_create_tree, (csim_world *w, const csim_tree_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED)
@@ -52901,58 +52930,47 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
 CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
 CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
-                                          int *rates) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
-                                         csim_real *rates) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                             csim_vec3 *linear, csim_vec3 *angular) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                        csim_real *J) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id,
-                                                const csim_real *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
-                                          csim_real *limit) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions,
-                                         const csim_real *rates) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
-                                          csim_real rate) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
-                                               csim_vec3 rate) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
-                                         csim_real rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                              csim_vec3 force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
+CSIMI_LACKS(TREE, csim_tree_sizes, (const csim_world *w, csim_body_id id, int *links, int *positions, int *rates))
+CSIMI_LACKS(TREE, csim_tree_link_place, (const csim_world *w, csim_body_id id, int link, int *position, int *rate,
+                                         int *rates))
+CSIMI_LACKS(TREE, csim_tree_get_state, (const csim_world *w, csim_body_id id, csim_real *positions, csim_real *rates))
+CSIMI_LACKS(TREE, csim_tree_link_parent, (const csim_world *w, csim_body_id id, int link, int *parent))
+CSIMI_LACKS(TREE, csim_tree_link_pose, (const csim_world *w, csim_body_id id, int link, csim_pose *pose))
+CSIMI_LACKS(TREE, csim_tree_link_velocity, (const csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                            csim_vec3 *linear, csim_vec3 *angular))
+CSIMI_LACKS(TREE, csim_tree_mass_matrix, (const csim_world *w, csim_body_id id, csim_real *M))
+CSIMI_LACKS(TREE, csim_tree_bias, (const csim_world *w, csim_body_id id, csim_real *C))
+CSIMI_LACKS(TREE, csim_tree_jacobian, (const csim_world *w, csim_body_id id, int link, csim_vec3 point, csim_real *J))
+CSIMI_LACKS(TREE, csim_tree_inverse_dynamics, (const csim_world *w, csim_body_id id, const csim_real *accelerations,
+                                               csim_real *forces))
+CSIMI_LACKS(TREE, csim_tree_get_effort, (const csim_world *w, csim_body_id id, int link, csim_real *drive,
+                                         csim_real *limit))
+CSIMI_LACKS_IN(TREE, csim_tree_add_shape, (csim_world *w, csim_body_id id, int link, const csim_shape *shape,
+                                           int *number))
+CSIMI_LACKS_IN(TREE, csim_tree_set_link_mass, (csim_world *w, csim_body_id id, int link, const csim_mass *mass))
+CSIMI_LACKS_IN(TREE, csim_tree_set_link_density, (csim_world *w, csim_body_id id, int link, csim_real density))
+CSIMI_LACKS(TREE, csim_tree_get_reaction, (const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
+                                           csim_vec3 *torque))
+CSIMI_LACKS(TREE, csim_tree_shape_link, (const csim_world *w, csim_body_id id, int shape, int *link))
+CSIMI_LACKS_IN(TREE, csim_tree_set_state, (csim_world *w, csim_body_id id, const csim_real *positions,
+                                           const csim_real *rates))
+CSIMI_LACKS_IN(TREE, csim_tree_set_target, (csim_world *w, csim_body_id id, int link, csim_real position,
+                                            csim_real rate))
+CSIMI_LACKS_IN(TREE, csim_tree_set_ball_target, (csim_world *w, csim_body_id id, int link, csim_quat rotation,
+                                                 csim_vec3 rate))
+CSIMI_LACKS_IN(TREE, csim_tree_set_drive, (csim_world *w, csim_body_id id, int link, csim_real stiffness,
+                                           csim_real rate_gain, csim_real effort))
+CSIMI_LACKS_IN(TREE, csim_tree_set_limits, (csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper))
+CSIMI_LACKS_IN(TREE, csim_tree_set_limit_softness, (csim_world *w, csim_body_id id, int link,
+                                                    const csim_softness *limit))
+CSIMI_LACKS_IN(TREE, csim_tree_set_friction, (csim_world *w, csim_body_id id, int link, csim_real damping,
+                                              csim_real friction))
+CSIMI_LACKS_IN(TREE, csim_tree_add_link_impulse, (csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                  csim_vec3 impulse))
+CSIMI_LACKS_IN(TREE, csim_tree_set_gravity_compensation, (csim_world *w, csim_body_id id, int link, csim_real share))
+CSIMI_LACKS_IN(TREE, csim_tree_add_forces, (csim_world *w, csim_body_id id, const csim_real *forces))
+CSIMI_LACKS_IN(TREE, csim_tree_add_link_force, (csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 force, csim_vec3 torque))
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
@@ -52980,13 +52998,11 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 
 #if defined(CONDSIM_NO_REDUCED)
 CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
-CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, REDUCED)
+CSIMI_LACKS_IN(REDUCED, csim_create_reduced, (csim_world *w, const csim_reduced_def *def, csim_body_id *id))
 CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
-CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate)
-    CSIMI_LACKS(REDUCED)
-CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
-                                            const csim_real *rate) CSIMI_LACKS_IN(world, REDUCED)
+CSIMI_LACKS(REDUCED, csim_reduced_get_state, (const csim_world *w, csim_body_id id, csim_real *q, csim_real *rate))
+CSIMI_LACKS_IN(REDUCED, csim_reduced_set_state, (csim_world *w, csim_body_id id, const csim_real *q,
+                                                 const csim_real *rate))
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
 CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error)
@@ -53009,22 +53025,15 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 
 #if defined(CONDSIM_NO_JOINTS)
 CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
-CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state)
-    CSIMI_LACKS(JOINTS)
-CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
-                                           csim_real upper) CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state) CSIMI_LACKS(JOINTS)
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point)
-    CSIMI_LACKS_IN(world, JOINTS)
+CSIMI_LACKS_IN(JOINTS, csim_create_joint, (csim_world *w, const csim_joint_def *def, csim_link_id *id))
+CSIMI_LACKS_IN(JOINTS, csim_create_pin, (csim_world *w, const csim_pin_def *def, csim_link_id *id))
+CSIMI_LACKS(JOINTS, csim_joint_get, (const csim_world *w, csim_link_id id, csim_joint_state *state))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_motor, (csim_world *w, csim_link_id id, const csim_motor *motor))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_limits, (csim_world *w, csim_link_id id, bool limited, csim_real lower,
+                                               csim_real upper))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_axis, (csim_world *w, csim_link_id id, csim_axis axis, const csim_axis_def *def))
+CSIMI_LACKS(JOINTS, csim_joint_get_axis, (const csim_world *w, csim_link_id id, csim_axis axis, csim_axis_state *state))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_anchor, (csim_world *w, csim_link_id id, csim_vec3 point))
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
@@ -53097,19 +53106,15 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
 CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
 CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch,
                                        size_t scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
-CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h)
-    CSIMI_LACKS_IN(world, RECORD)
+CSIMI_LACKS_IN(RECORD, csim_record_step, (csim_recording *recording, csim_world *w, csim_real h))
 CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch,
                                       size_t scratch_bytes) { return CSIM_UNSUPPORTED; }
-CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step)
-    CSIMI_LACKS_IN(world, RECORD)
+CSIMI_LACKS_IN(RECORD, csim_replay_seek, (csim_replay *replay, csim_world *w, int64_t step))
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
-CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, SPRINGS)
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state)
-    CSIMI_LACKS(SPRINGS)
+CSIMI_LACKS_IN(SPRINGS, csim_create_spring, (csim_world *w, const csim_spring_def *def, csim_link_id *id))
+CSIMI_LACKS(SPRINGS, csim_spring_get, (const csim_world *w, csim_link_id id, csim_spring_state *state))
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
@@ -53276,10 +53281,9 @@ CSIM_API csim_events csim_world_events(const csim_world *world) CSIMI_NOTHING(cs
 #endif
 
 #if defined(CONDSIM_NO_SLEEP)
-CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) CSIMI_LACKS(SLEEP)
-CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) CSIMI_LACKS_IN(world, SLEEP)
-CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep)
-    CSIMI_LACKS_IN(world, SLEEP)
+CSIMI_LACKS(SLEEP, csim_body_is_awake, (const csim_world *w, csim_body_id id, bool *awake))
+CSIMI_LACKS_IN(SLEEP, csim_body_set_awake, (csim_world *w, csim_body_id id, bool awake))
+CSIMI_LACKS_IN(SLEEP, csim_body_set_can_sleep, (csim_world *w, csim_body_id id, bool can_sleep))
 CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
     *count = 0;
     return NULL;
@@ -53287,12 +53291,10 @@ CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world 
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
-CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
-CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes)
-    CSIMI_LACKS_IN(world, SNAPSHOTS)
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes)
-    CSIMI_LACKS_IN(world, SNAPSHOTS)
+CSIMI_LACKS(SNAPSHOTS, csim_world_save, (const csim_world *w, void *buffer, size_t *bytes))
+CSIMI_LACKS_IN(SNAPSHOTS, csim_world_restore, (csim_world *w, const void *buffer, size_t bytes))
+CSIMI_LACKS(SNAPSHOTS, csim_world_keep, (const csim_world *w, void *buffer, size_t *bytes))
+CSIMI_LACKS_IN(SNAPSHOTS, csim_world_take_back, (csim_world *w, const void *buffer, size_t bytes))
 #endif
 
 #ifdef __GNUC__
@@ -53342,7 +53344,7 @@ static bool csimi_text_begin_failure(csimi_text *t, csim_status status) {
     size_t length;
     char *out;
     if (t->status != CSIM_OK) return false;
-    t->status = csimi_fail(t->error, status, t->name, NULL, false, 0, NULL);
+    t->status = csimi_deny(t->error, status, t->name, NULL, NULL);
     t->at = t->end;
     if (!t->error) return false;
     out = t->error->text;
@@ -53868,7 +53870,7 @@ static void csimi_check_elements(const csim_mesh *mesh, int *table, size_t slots
 /* "csim_mesh_check: inverted tets: 3, the first is tet 12" */
 static csim_status csimi_say_finding(csim_error *error, csim_mesh_finding finding, const char *many, const char *one) {
     const size_t capacity = sizeof error->text;
-    csim_status status = csimi_fail(error, CSIM_BAD_MESH, "csim_mesh_check", many, false, 0, NULL);
+    csim_status status = csimi_deny(error, CSIM_BAD_MESH, "csim_mesh_check", many, NULL);
     size_t n;
     if (!error) return status;
     n = csimi_append_text(error->text, capacity, 0, "csim_mesh_check: ");
@@ -53883,7 +53885,7 @@ static csim_status csimi_say_finding(csim_error *error, csim_mesh_finding findin
 
 static csim_status csimi_say_report(const csim_mesh *mesh, const csim_mesh_report *r, csim_error *error) {
     if (mesh->vertex_count == 0 || (mesh->tet_count == 0 && mesh->triangle_count == 0))
-        return csimi_fail(error, CSIM_BAD_MESH, "csim_mesh_check", "no tets and no triangles", false, 0, NULL);
+        return csimi_deny(error, CSIM_BAD_MESH, "csim_mesh_check", "no tets and no triangles", NULL);
     if (r->out_of_range_tets.count)
         return csimi_say_finding(error, r->out_of_range_tets, "tets with an index out of range", "tet ");
     if (r->out_of_range_triangles.count)
@@ -53900,18 +53902,13 @@ static csim_status csimi_say_report(const csim_mesh *mesh, const csim_mesh_repor
 
 static csim_status csimi_check_counts(const csim_mesh *mesh, csim_error *error) {
     const char *name = "csim_mesh_check";
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
-    if (mesh->vertex_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "vertex_count", true, mesh->vertex_count, "0 or more");
-    if (mesh->tet_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "tet_count", true, mesh->tet_count, "0 or more");
-    if (mesh->triangle_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "triangle_count", true, mesh->triangle_count, "0 or more");
-    if (mesh->vertex_count && !mesh->vertices)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "vertices", false, 0, NULL);
-    if (mesh->tet_count && !mesh->tets) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "tets", false, 0, NULL);
-    if (mesh->triangle_count && !mesh->triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "triangles", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "mesh", NULL);
+    if (mesh->vertex_count < 0) return csimi_unfit(error, name, "vertex_count", mesh->vertex_count, "0 or more");
+    if (mesh->tet_count < 0) return csimi_unfit(error, name, "tet_count", mesh->tet_count, "0 or more");
+    if (mesh->triangle_count < 0) return csimi_unfit(error, name, "triangle_count", mesh->triangle_count, "0 or more");
+    if (mesh->vertex_count && !mesh->vertices) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "vertices", NULL);
+    if (mesh->tet_count && !mesh->tets) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "tets", NULL);
+    if (mesh->triangle_count && !mesh->triangles) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "triangles", NULL);
     return CSIM_OK;
 }
 
@@ -53952,7 +53949,7 @@ CSIM_API csim_status csim_mesh_check(const csim_mesh *mesh, void *scratch, size_
     slots = csimi_check_slots(mesh->tet_count);
     table = CSIMI_PUSH(&arena, int, slots);
     used = CSIMI_PUSH(&arena, unsigned char, mesh->vertex_count);
-    if (!table || !used) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_mesh_check", "scratch", false, 0, NULL);
+    if (!table || !used) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_mesh_check", "scratch", NULL);
     CSIMI_MEMSET(table, 0, slots * sizeof(int));
     if (mesh->vertex_count) CSIMI_MEMSET(used, 0, (size_t)mesh->vertex_count);
     csimi_check_elements(mesh, table, slots, used, &found);
@@ -54033,7 +54030,7 @@ enum { CSIMI_MAKE_CELLS = 1000000 }; /* most along an axis; the product is bound
 
 static csim_status csimi_make_refuse(csim_error *error, const char *function, const char *field, double value,
                                      const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
+    return csimi_unfit(error, function, field, value, allowed);
 }
 
 /* One block for the arrays; the counts of the mesh are set. */
@@ -54105,7 +54102,7 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
     const csim_real h[3] = {half.x, half.y, half.z};
     csim_status status;
     int k;
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     for (k = 0; k < 3; ++k) {
         if (!(h[k] > 0 && h[k] <= CSIM_R(1e9)))
@@ -54130,7 +54127,7 @@ CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, in
     const int cells[3] = {nx, ny, 0};
     csim_status status;
     int i, j, *t;
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     if (!(half_x > 0 && half_x <= CSIM_R(1e9)))
         return csimi_make_refuse(error, function, "half_x", (double)half_x, "above 0, at most 1e9");
@@ -54371,7 +54368,7 @@ CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buff
     }
     if (ok && ferror(stream)) ok = false;
     if (stream) fclose(stream);
-    if (!ok) r->text.status = csimi_fail(error, CSIM_FILE_ERROR, r->text.name, NULL, false, 0, NULL);
+    if (!ok) r->text.status = csimi_deny(error, CSIM_FILE_ERROR, r->text.name, NULL, NULL);
     if (r->text.status != CSIM_OK) return false;
     r->text = csimi_text_of(r->text.name, (const char *)file->data, file->count, error);
     return true;
@@ -55181,9 +55178,9 @@ static csim_status csimi_begin_load(const char *name, bool has_input, const char
         error->status = CSIM_OK;
         error->text[0] = 0;
     }
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
-    return has_input ? CSIM_OK : csimi_fail(error, CSIM_NULL_ARGUMENT, name, input, false, 0, NULL);
+    return has_input ? CSIM_OK : csimi_deny(error, CSIM_NULL_ARGUMENT, name, input, NULL);
 }
 
 CSIM_API csim_status csim_mesh_load_text(const char *text, size_t size, csim_mesh_format format,
@@ -55228,7 +55225,7 @@ static void csimi_load_tetgen_files(csimi_mesh_reader *r, const char *path, size
     const size_t stem = length - (csimi_ends_in(path, length, ".ele") ? 4 : 5);
     char *name = (char *)csimi_heap_alloc(&r->heap, stem + 6);
     if (!name) {
-        r->text.status = csimi_fail(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, false, 0, NULL);
+        r->text.status = csimi_deny(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, NULL);
         return;
     }
     CSIMI_MEMCPY(name, path, stem);
@@ -55922,9 +55919,9 @@ static csim_status csimi_urdf_begin(csimi_urdf_reader *u, const char *name, cons
         error->status = CSIM_OK;
         error->text[0] = 0;
     }
-    if (!robot) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "robot", false, 0, NULL);
+    if (!robot) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "robot", NULL);
     CSIMI_MEMSET(robot, 0, sizeof *robot);
-    if (!input) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, field, false, 0, NULL);
+    if (!input) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, field, NULL);
     CSIMI_MEMSET(u, 0, sizeof *u);
     csimi_reader_open(&u->r, allocator);
     if (options) u->options = *options;
@@ -56074,6 +56071,7 @@ CSIMI_WARM
 #undef CSIMI_IN_PLACE
 #undef CSIMI_FOUND_TOLD
 #undef CSIMI_TOLD_APART
+#undef CSIMI_HAS_STANDING
 #undef CSIMI_AGAIN
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT
@@ -56124,6 +56122,7 @@ CSIMI_WARM
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
+#undef CSIMI_PARAM
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_LOST_BEST
@@ -56176,6 +56175,7 @@ CSIMI_WARM
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
+#undef CSIMI_SURFACE
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_READ_CABLE
@@ -56201,6 +56201,7 @@ CSIMI_WARM
 #undef CSIMI_KEEP_CALM
 #undef CSIMI_KEEP_SPAN
 #undef CSIMI_SAG_TIME
+#undef CSIMI_STANDS_AFTER
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_REST_WITHIN

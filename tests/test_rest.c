@@ -150,3 +150,110 @@ TEST(a_turning_point_is_no_rest) {
     CHECK(turns >= 4); /* half a period is .97 s at first */
     csim_destroy_world(w);
 }
+
+/* ---- what stands is told as the narrow phase would find it: a twin whose bodies are stirred before every step, so that
+   it looks for itself, has the same bits, whatever is done to the two */
+
+typedef struct twin {
+    csim_world *world;
+    csim_body_id box[12], table, pusher;
+} twin;
+
+static csim_body_id fixed_box(csim_world *w, csim_motion motion, csim_vec3 half, csim_vec3 where) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape shape = csim_box(half);
+    csim_body_id id = {0, 0, 0};
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.motion = motion;
+    d.pose.position = where;
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static twin make_twin(int k) {
+    const csim_vec3 quarter = csim_v3(CSIM_R(0.25), CSIM_R(0.25), CSIM_R(0.25));
+    twin t;
+    int i;
+    t.world = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    t.table = fixed_box(t.world, CSIM_STATIC, csim_v3(2, 2, CSIM_R(0.25)), csim_v3(0, 0, CSIM_R(0.25)));
+    t.pusher = fixed_box(t.world, CSIM_KINEMATIC, quarter, csim_v3(-2, 0, CSIM_R(0.76)));
+    for (i = 0; i < 12; i++) {
+        csim_shape shape = cube();
+        if ((i + k) % 4 == 1) shape = csim_cylinder(CSIM_R(0.25), CSIM_R(0.25));
+        t.box[i] = put(t.world, shape, CSIM_R(0.6) * (csim_real)(i % 3) + CSIM_R(0.03) * (csim_real)((5 * i + k) % 4) - 1,
+                       CSIM_R(0.76) + CSIM_R(0.51) * (csim_real)(i / 3), CSIM_R(0.5));
+    }
+    return t;
+}
+
+/* Everything that may change what meets what, each after the world has come to rest again. */
+static void do_to(const twin *t, int step) {
+    csim_world *w = t->world;
+    csim_pose pose = csim_pose_identity();
+    pose.position = csim_v3(0, 0, CSIM_R(0.249));
+    switch (step) {
+    case 200: STATUS(csim_body_set_pose(w, t->table, pose), CSIM_OK); break;
+    case 240: STATUS(csim_body_add_force(w, t->box[9], csim_v3(0, 0, 1000), csim_v3(0, 0, 0)), CSIM_OK); break;
+    case 300: STATUS(csim_body_set_friction(w, t->table, CSIM_R(0.1)), CSIM_OK); break;
+    case 340: STATUS(csim_body_set_enabled(w, t->box[11], false), CSIM_OK); break;
+    case 360: STATUS(csim_body_set_enabled(w, t->box[11], true), CSIM_OK); break;
+    case 400: STATUS(csim_destroy_body(w, t->box[10]), CSIM_OK); break;
+    case 440: STATUS(csim_body_set_velocity(w, t->pusher, csim_v3(CSIM_R(0.5), 0, 0), csim_v3(0, 0, 0)), CSIM_OK); break;
+    case 480: STATUS(csim_body_set_velocity(w, t->pusher, csim_v3(0, 0, 0), csim_v3(0, 0, 0)), CSIM_OK); break;
+    case 540: STATUS(csim_body_set_filter(w, t->box[6], 2, 2, 0), CSIM_OK); break;
+    case 640: STATUS(csim_body_set_motion(w, t->table, CSIM_KINEMATIC), CSIM_OK); break;
+    default: break;
+    }
+}
+
+static void stir(csim_world *w) {
+    STATUS(csim_world_set_gravity(w, csim_v3(0, 0, -9)), CSIM_OK);
+    STATUS(csim_world_set_gravity(w, csim_v3(0, 0, CSIM_R(-9.81))), CSIM_OK);
+}
+
+TEST(what_stands_is_told_as_it_would_be_found) {
+    int k, step;
+    for (k = 0; k < 4; k++) {
+        twin a = make_twin(k), b = make_twin(k);
+        int count, other, rests = 0;
+        for (step = 0; step < 700; step++) {
+            const csim_real h = step >= 500 && step < 520 ? CSIM_R(0.004) : CSIM_R(0.01);
+            CASE("twins %d, step %d", k, step);
+            do_to(&a, step);
+            do_to(&b, step);
+            stir(b.world);
+            STATUS(csim_world_step(a.world, h), CSIM_OK);
+            STATUS(csim_world_step(b.world, h), CSIM_OK);
+            csim_world_contacts(a.world, &count);
+            csim_world_contacts(b.world, &other);
+            rests += csim_world_rms_speed(a.world) <= 0;
+            if (count == other && csim_world_hash(a.world) == csim_world_hash(b.world)) continue;
+            CHECK(count == other);
+            CHECK(csim_world_hash(a.world) == csim_world_hash(b.world));
+            break;
+        }
+        CHECK(rests > 200);
+        csim_destroy_world(a.world);
+        csim_destroy_world(b.world);
+    }
+}
+
+/* A force lets a body look farther ahead: the ground below a plate, which only this reaches, is met in its step alone. */
+TEST(a_force_looks_ahead_for_its_own_step) {
+    csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    const double reach = (double)csim_default_world_def().contact_distance + 2 * 1e-4 * 9.81; /* at most, of what stands */
+    const csim_real high = CSIM_R(reach + 2e-3), tenth = CSIM_R(0.1);
+    const csim_body_id box = put(w, cube(), 0, high + CSIM_R(0.25), CSIM_R(0.5));
+    int before, with, after;
+    fixed_box(w, CSIM_STATIC, csim_v3(tenth, tenth, high / 2), csim_v3(0, 0, high / 2));
+    run(w, 30);
+    csim_world_contacts(w, &before);
+    STATUS(csim_body_add_force(w, box, csim_v3(0, 0, -30000), csim_v3(0, 0, 0)), CSIM_OK);
+    run(w, 1);
+    csim_world_contacts(w, &with);
+    run(w, 1);
+    csim_world_contacts(w, &after);
+    CHECK(before == 4 && with == 8 && after == 4);
+    csim_destroy_world(w);
+}

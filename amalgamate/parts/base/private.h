@@ -111,6 +111,13 @@ CSIM_INLINE bool csimi_any(const csim_real *x, int count) { /* of them is not ze
     while (count > 0 && !(x[count - 1] < 0 || x[count - 1] > 0)) count--;
     return count > 0;
 }
+/* Numbers compared as numbers: no step makes a NaN. */
+CSIM_INLINE bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++)
+        if (a[i] < b[i] || a[i] > b[i]) return true;
+    return false;
+}
 /* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
 #define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
 CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }
@@ -142,6 +149,11 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed);
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
+CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
+                                const char *allowed); /* without a value */
+/* CSIM_OUT_OF_RANGE with its value. */
+CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
+                                 const char *allowed);
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
 #ifdef CONDSIM_NO_ERROR_TEXT

@@ -160,6 +160,14 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 #endif
 }
 
+CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
+                                const char *allowed) {
+    return csimi_fail(error, status, function, field, false, 0, allowed);
+}
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
-    return csimi_fail(error, CSIM_NULL_ARGUMENT, function, field, false, 0, "not null");
+    return csimi_deny(error, CSIM_NULL_ARGUMENT, function, field, "not null");
+}
+CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
+                                 const char *allowed) {
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
 }

@@ -98,7 +98,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     int k, most = 20000;
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
+        return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "block",
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
@@ -111,10 +111,9 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
                           "all the bytes of the field, made by this version");
-    if (f->hash != csimi_field_hash(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
+    if (f->hash != csimi_field_hash(f)) return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "hash", "undamaged bytes");
     if (!csimi_field_sound(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "numbers", false, 0, "finite, of a grid and its samples");
+        return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "numbers", "finite, of a grid and its samples");
     *field = f;
     return CSIM_OK;
 }
@@ -503,21 +502,20 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
     int i;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_height_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_height_field_def()");
     if (d->count_x < 2 || d->count_x > 20000 || d->count_y < 2 || d->count_y > 20000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
-                          true, (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
+        return csimi_unfit(error, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
+                           (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
     if (!csimi_finite(d->cell))
         return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+        return csimi_unfit(error, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
         if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "heights", true, (double)d->heights[i], "-1e6..1e6");
+            return csimi_unfit(error, fn, "heights", (double)d->heights[i], "-1e6..1e6");
     }
     return CSIM_OK;
 }
@@ -565,8 +563,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
 CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error) {
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
-    if ((uintptr_t)block % 64 != 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
+    if ((uintptr_t)block % 64 != 0) return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "block", "aligned to 64 bytes");
     if (bytes < needed)
         return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
     return CSIM_OK;
@@ -576,19 +573,19 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
                                            int triangle_count, csim_real scale, const char *fn, csim_error *error) {
     int i;
     if (vertex_count < 3 || vertex_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
+        return csimi_unfit(error, fn, "vertex_count", (double)vertex_count, "3..1e7");
     if (triangle_count < 1 || triangle_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
+        return csimi_unfit(error, fn, "triangle_count", (double)triangle_count, "1..1e7");
     if (!vertices || !triangles) return csimi_missing(error, fn, vertices ? "triangles" : "vertices");
-    if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
+    if (!csimi_finite(scale)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "scale", "finite");
     if (!(scale > 0) || scale > CSIM_R(1e9))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");
+        return csimi_unfit(error, fn, "scale", (double)scale, "above 0, at most 1e9");
     for (i = 0; i < 3 * vertex_count; i++) {
         const csim_real x = vertices[i];
         if (!csimi_finite(x))
             return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
         if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+            return csimi_unfit(error, fn, "vertices", (double)x, "within 1e6 m when scaled");
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)

@@ -219,7 +219,7 @@ static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *lis
 }
 
 static csim_status csimi_hull_flat(const char *function, csim_error *error) {
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
+    return csimi_deny(error, CSIM_BAD_MESH, function, "points",
                       "points that are not all in one plane (1e-6 of their extent)");
 }
 
@@ -528,7 +528,7 @@ static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const 
         csimi_write_planes(&m, &f, hull);
         return CSIM_OK;
     }
-    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
+    return csimi_deny(error, CSIM_BAD_MESH, function, "points", "points that span a convex body");
 }
 
 CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,

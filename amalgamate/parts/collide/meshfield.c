@@ -35,14 +35,13 @@ static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const ch
     csim_status status;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_mesh_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_mesh_field_def()");
     if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
                                         error)) != CSIM_OK)
         return status;
-    if (!csimi_finite(d->spacing)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "spacing", false, 0, "finite");
+    if (!csimi_finite(d->spacing)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "spacing", "finite");
     if (d->resolution < 4 || d->resolution > 400)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
+        return csimi_unfit(error, fn, "resolution", (double)d->resolution, "4..400");
     return CSIM_OK;
 }
 
@@ -83,8 +82,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
     m->cell = longest / (csim_real)d->resolution;
     m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
     if (d->spacing < 0 || m->spacing < longest / 1000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "spacing", true, (double)d->spacing,
-                          "0, or at least 1e-3 of the longest side");
+        return csimi_unfit(error, fn, "spacing", (double)d->spacing, "0, or at least 1e-3 of the longest side");
     extent[0] = (int)(size.x / m->cell + CSIM_R(0.999));
     extent[1] = (int)(size.y / m->cell + CSIM_R(0.999));
     extent[2] = (int)(size.z / m->cell + CSIM_R(0.999));
@@ -96,8 +94,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
         m->most_samples += 3 * (n - 1) + (n - 1) * (n > 1 ? n - 2 : 0) / 2;
     }
     if (m->most_samples > 100000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "samples", true, (double)m->most_samples,
-                          "at most 1e8: a larger spacing");
+        return csimi_unfit(error, fn, "samples", (double)m->most_samples, "at most 1e8: a larger spacing");
     return CSIM_OK;
 }
 

@@ -70,8 +70,7 @@ static csim_status csimi_check_length(const char *function, const char *field, c
     if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)value, "finite");
     if (value > 0 && value <= CSIMI_LONGEST) return CSIM_OK;
     if (zero && value == 0) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value,
-                      zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
+    return csimi_unfit(error, function, field, (double)value, zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
 }
 
 static csim_status csimi_check_local(const char *function, const csim_pose *local, csim_error *error) {
@@ -79,22 +78,21 @@ static csim_status csimi_check_local(const char *function, const csim_pose *loca
     csim_quat q = local->rotation;
     csim_real size = csimi_max(csimi_abs(p.x), csimi_max(csimi_abs(p.y), csimi_abs(p.z))), norm;
     if (!csimi_finite(p.x) || !csimi_finite(p.y) || !csimi_finite(p.z))
-        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.position", false, 0, "finite");
+        return csimi_deny(error, CSIM_NOT_FINITE, function, "local.position", "finite");
     if (size > CSIMI_LONGEST)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.position", true, (double)size,
-                          "coordinates within 1e9 m");
+        return csimi_unfit(error, function, "local.position", (double)size, "coordinates within 1e9 m");
     if (!csimi_finite(q.w) || !csimi_finite(q.x) || !csimi_finite(q.y) || !csimi_finite(q.z))
-        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.rotation", false, 0, "a unit quaternion");
+        return csimi_deny(error, CSIM_NOT_FINITE, function, "local.rotation", "a unit quaternion");
     norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
     if (norm > CSIM_R(0.99) && norm < CSIM_R(1.01)) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.rotation squared", true, (double)norm,
-                      "1: a unit quaternion (a half-space needs a normal that is not zero)");
+    return csimi_unfit(error, function, "local.rotation squared", (double)norm,
+                       "1: a unit quaternion (a half-space needs a normal that is not zero)");
 }
 
 static csim_status csimi_check_points(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status = CSIM_OK;
     int i, k;
-    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 1e6 points");
+    if (!s->points) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "points", "4 to 1e6 points");
     if (s->point_count < 4 || s->point_count > 1000000)
         return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
@@ -111,13 +109,13 @@ static csim_status csimi_check_spacing(const char *function, const csim_shape *s
     csim_real longest = csimi_max(s->radius, s->half_height);
     csim_status status = csimi_check_length(function, "spacing", s->spacing, true, error);
     if (status != CSIM_OK || s->spacing == 0 || s->spacing >= longest / 100) return status;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "spacing", true, (double)s->spacing,
-                      "0, or at least 1/100 of radius and half_height");
+    return csimi_unfit(error, function, "spacing", (double)s->spacing,
+                       "0, or at least 1/100 of radius and half_height");
 }
 
 CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status;
-    if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
+    if (!s) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "shape", "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
     if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
@@ -139,10 +137,10 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_TRIANGLES:
         if (s->field && csimi_field_kind(s->field) == s->kind) return CSIM_OK;
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "field", "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "kind", true, (double)s->kind, "a csim_shape_kind");
+    return csimi_unfit(error, function, "kind", (double)s->kind, "a csim_shape_kind");
 }
 
 /* ---- baking */
@@ -171,7 +169,7 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
     csim_geometry *g = geometry;
     csim_status status = csimi_check_shape(function, shape, error);
     if (status != CSIM_OK) return status;
-    if (!g) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "geometry", false, 0, "where to write");
+    if (!g) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "geometry", "where to write");
     CSIMI_MEMSET(g, 0, sizeof *g); /* padding too: geometries are compared and saved as bytes */
     g->kind = shape->kind;
     g->local.position = shape->local.position;
@@ -193,7 +191,7 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
         g->bound = csim_length(shape->half);
         break;
     case CSIM_SHAPE_HULL:
-        if (!hull) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "hull", false, 0, "where to write a hull");
+        if (!hull) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "hull", "where to write a hull");
 #ifndef CONDSIM_NO_HULLS
         status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
         if (status == CSIM_OK) csimi_bound_hull(hull, g);
@@ -286,7 +284,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
     if (csimi_only_static(shape->kind))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles", false, 0,
+        return csimi_deny(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles",
                           "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
@@ -299,8 +297,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     for (k = 0; k < 9; ++k) mass->inertia.m[k] = (local[k] + local[3 * (k % 3) + k / 3]) / 2; /* equal to the bit */
     smallest = csimi_min(mass->mass, csimi_min(local[0], csimi_min(local[4], local[8])));
     if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
-                      "mass and inertia within the range of csim_real");
+    return csimi_unfit(error, function, "density", (double)density, "mass and inertia within the range of csim_real");
 }
 
 CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
@@ -308,7 +305,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     csim_pose pose;
     csim_status status = csimi_check_shape(function, shape, error);
     if (status != CSIM_OK) return status;
-    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
+    if (!mass) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mass", "where to write");
     pose.position = shape->local.position;
     pose.rotation = csim_quat_normalize(shape->local.rotation);
     return csimi_mass_at(function, shape, pose, density, mass, error);

@@ -24,14 +24,13 @@ static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const
     csim_status status;
     if (!d) return csimi_missing(error, fn, "def");
     if (d->guard != CSIMI_FIELD_GUARD)
-        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
-                          "made by csim_default_triangle_field_def()");
+        return csimi_deny(error, CSIM_DEF_NOT_INITIALISED, fn, "def", "made by csim_default_triangle_field_def()");
     if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
                                         error)) != CSIM_OK)
         return status;
-    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
+    if (!csimi_finite(d->depth)) return csimi_deny(error, CSIM_NOT_FINITE, fn, "depth", "finite");
     if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
+        return csimi_unfit(error, fn, "depth", (double)d->depth, "0..1e6 m");
     return CSIM_OK;
 }
 
@@ -244,8 +243,7 @@ CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *de
     b.def = def;
     csimi_triangles_layout(&b, &arena);
     if (arena.overflow)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)def->triangle_count,
-                          "what memory can hold");
+        return csimi_unfit(error, fn, "triangle_count", (double)def->triangle_count, "what memory can hold");
     *bytes = arena.used;
     return CSIM_OK;
 }

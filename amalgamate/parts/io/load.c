@@ -37,9 +37,9 @@ static csim_status csimi_begin_load(const char *name, bool has_input, const char
         error->status = CSIM_OK;
         error->text[0] = 0;
     }
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
-    return has_input ? CSIM_OK : csimi_fail(error, CSIM_NULL_ARGUMENT, name, input, false, 0, NULL);
+    return has_input ? CSIM_OK : csimi_deny(error, CSIM_NULL_ARGUMENT, name, input, NULL);
 }
 
 CSIM_API csim_status csim_mesh_load_text(const char *text, size_t size, csim_mesh_format format,
@@ -84,7 +84,7 @@ static void csimi_load_tetgen_files(csimi_mesh_reader *r, const char *path, size
     const size_t stem = length - (csimi_ends_in(path, length, ".ele") ? 4 : 5);
     char *name = (char *)csimi_heap_alloc(&r->heap, stem + 6);
     if (!name) {
-        r->text.status = csimi_fail(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, false, 0, NULL);
+        r->text.status = csimi_deny(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, NULL);
         return;
     }
     CSIMI_MEMCPY(name, path, stem);

@@ -5,7 +5,7 @@ enum { CSIMI_MAKE_CELLS = 1000000 }; /* most along an axis; the product is bound
 
 static csim_status csimi_make_refuse(csim_error *error, const char *function, const char *field, double value,
                                      const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
+    return csimi_unfit(error, function, field, value, allowed);
 }
 
 /* One block for the arrays; the counts of the mesh are set. */
@@ -77,7 +77,7 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
     const csim_real h[3] = {half.x, half.y, half.z};
     csim_status status;
     int k;
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     for (k = 0; k < 3; ++k) {
         if (!(h[k] > 0 && h[k] <= CSIM_R(1e9)))
@@ -102,7 +102,7 @@ CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, in
     const int cells[3] = {nx, ny, 0};
     csim_status status;
     int i, j, *t;
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mesh", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     if (!(half_x > 0 && half_x <= CSIM_R(1e9)))
         return csimi_make_refuse(error, function, "half_x", (double)half_x, "above 0, at most 1e9");

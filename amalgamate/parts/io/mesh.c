@@ -108,7 +108,7 @@ static void csimi_check_elements(const csim_mesh *mesh, int *table, size_t slots
 /* "csim_mesh_check: inverted tets: 3, the first is tet 12" */
 static csim_status csimi_say_finding(csim_error *error, csim_mesh_finding finding, const char *many, const char *one) {
     const size_t capacity = sizeof error->text;
-    csim_status status = csimi_fail(error, CSIM_BAD_MESH, "csim_mesh_check", many, false, 0, NULL);
+    csim_status status = csimi_deny(error, CSIM_BAD_MESH, "csim_mesh_check", many, NULL);
     size_t n;
     if (!error) return status;
     n = csimi_append_text(error->text, capacity, 0, "csim_mesh_check: ");
@@ -123,7 +123,7 @@ static csim_status csimi_say_finding(csim_error *error, csim_mesh_finding findin
 
 static csim_status csimi_say_report(const csim_mesh *mesh, const csim_mesh_report *r, csim_error *error) {
     if (mesh->vertex_count == 0 || (mesh->tet_count == 0 && mesh->triangle_count == 0))
-        return csimi_fail(error, CSIM_BAD_MESH, "csim_mesh_check", "no tets and no triangles", false, 0, NULL);
+        return csimi_deny(error, CSIM_BAD_MESH, "csim_mesh_check", "no tets and no triangles", NULL);
     if (r->out_of_range_tets.count)
         return csimi_say_finding(error, r->out_of_range_tets, "tets with an index out of range", "tet ");
     if (r->out_of_range_triangles.count)
@@ -140,18 +140,13 @@ static csim_status csimi_say_report(const csim_mesh *mesh, const csim_mesh_repor
 
 static csim_status csimi_check_counts(const csim_mesh *mesh, csim_error *error) {
     const char *name = "csim_mesh_check";
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
-    if (mesh->vertex_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "vertex_count", true, mesh->vertex_count, "0 or more");
-    if (mesh->tet_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "tet_count", true, mesh->tet_count, "0 or more");
-    if (mesh->triangle_count < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, name, "triangle_count", true, mesh->triangle_count, "0 or more");
-    if (mesh->vertex_count && !mesh->vertices)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "vertices", false, 0, NULL);
-    if (mesh->tet_count && !mesh->tets) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "tets", false, 0, NULL);
-    if (mesh->triangle_count && !mesh->triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "triangles", false, 0, NULL);
+    if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "mesh", NULL);
+    if (mesh->vertex_count < 0) return csimi_unfit(error, name, "vertex_count", mesh->vertex_count, "0 or more");
+    if (mesh->tet_count < 0) return csimi_unfit(error, name, "tet_count", mesh->tet_count, "0 or more");
+    if (mesh->triangle_count < 0) return csimi_unfit(error, name, "triangle_count", mesh->triangle_count, "0 or more");
+    if (mesh->vertex_count && !mesh->vertices) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "vertices", NULL);
+    if (mesh->tet_count && !mesh->tets) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "tets", NULL);
+    if (mesh->triangle_count && !mesh->triangles) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "triangles", NULL);
     return CSIM_OK;
 }
 
@@ -192,7 +187,7 @@ CSIM_API csim_status csim_mesh_check(const csim_mesh *mesh, void *scratch, size_
     slots = csimi_check_slots(mesh->tet_count);
     table = CSIMI_PUSH(&arena, int, slots);
     used = CSIMI_PUSH(&arena, unsigned char, mesh->vertex_count);
-    if (!table || !used) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_mesh_check", "scratch", false, 0, NULL);
+    if (!table || !used) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_mesh_check", "scratch", NULL);
     CSIMI_MEMSET(table, 0, slots * sizeof(int));
     if (mesh->vertex_count) CSIMI_MEMSET(used, 0, (size_t)mesh->vertex_count);
     csimi_check_elements(mesh, table, slots, used, &found);

@@ -215,7 +215,7 @@ CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buff
     }
     if (ok && ferror(stream)) ok = false;
     if (stream) fclose(stream);
-    if (!ok) r->text.status = csimi_fail(error, CSIM_FILE_ERROR, r->text.name, NULL, false, 0, NULL);
+    if (!ok) r->text.status = csimi_deny(error, CSIM_FILE_ERROR, r->text.name, NULL, NULL);
     if (r->text.status != CSIM_OK) return false;
     r->text = csimi_text_of(r->text.name, (const char *)file->data, file->count, error);
     return true;

@@ -33,7 +33,7 @@ static bool csimi_text_begin_failure(csimi_text *t, csim_status status) {
     size_t length;
     char *out;
     if (t->status != CSIM_OK) return false;
-    t->status = csimi_fail(t->error, status, t->name, NULL, false, 0, NULL);
+    t->status = csimi_deny(t->error, status, t->name, NULL, NULL);
     t->at = t->end;
     if (!t->error) return false;
     out = t->error->text;

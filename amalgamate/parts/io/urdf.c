@@ -654,9 +654,9 @@ static csim_status csimi_urdf_begin(csimi_urdf_reader *u, const char *name, cons
         error->status = CSIM_OK;
         error->text[0] = 0;
     }
-    if (!robot) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "robot", false, 0, NULL);
+    if (!robot) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, "robot", NULL);
     CSIMI_MEMSET(robot, 0, sizeof *robot);
-    if (!input) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, field, false, 0, NULL);
+    if (!input) return csimi_deny(error, CSIM_NULL_ARGUMENT, name, field, NULL);
     CSIMI_MEMSET(u, 0, sizeof *u);
     csimi_reader_open(&u->r, allocator);
     if (options) u->options = *options;

@@ -131,8 +131,7 @@ CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_
     const char *fault;
     if (!bytes || !modes) return csimi_missing(error, "csim_open_modes", bytes ? "modes" : "bytes");
     if ((uintptr_t)bytes % 8)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
-                          (double)((uintptr_t)bytes % 8), "0");
+        return csimi_unfit(error, "csim_open_modes", "bytes: address modulo 8", (double)((uintptr_t)bytes % 8), "0");
     fault = csimi_modes_fault((const csim_modes *)bytes, size);
     if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
     *modes = (const csim_modes *)bytes;

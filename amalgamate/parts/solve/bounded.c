@@ -759,10 +759,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
     csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_bounded_open(&s, problem, params, solution))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
     outcome->result = CSIM_RESULT_NOT_FINITE;

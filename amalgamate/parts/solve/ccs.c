@@ -360,7 +360,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     s.best = (double)CSIMI_HUGE;
     csimi_ccs_motion_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem));
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     csimi_ccs_open(&s.core, params);
     outcome->solver = CSIM_SOLVER_CCS;

@@ -5,6 +5,7 @@
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
+    CSIMI_MEMSET(W, 0, sizeof *W);
     W->contacts = contacts;
     W->laws = CSIMI_PUSH(arena, csim_contact, contacts);
     W->scale = CSIMI_PUSH(arena, csim_real, contacts);
@@ -168,16 +169,12 @@ static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, c
 CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense) {
     W->from = (void *)(uintptr_t)dense; /* never written through */
     W->rows = true;
-    W->begin = NULL;
-    W->change = NULL;
     W->product = csimi_delassus_dense_product;
     W->row = csimi_delassus_dense_row;
 }
 
 static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
     W->rows = !p->product;
-    W->begin = NULL;
-    W->change = NULL;
     if (p->W) {
         W->from = (void *)(uintptr_t)p->W; /* never written through */
         W->product = csimi_delassus_rows_product;
@@ -187,7 +184,6 @@ static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem 
     } else {
         W->from = (void *)(uintptr_t)p;
         W->product = csimi_delassus_user_product;
-        W->row = NULL;
     }
 }
 

@@ -45,7 +45,6 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     const int n = size->blocks, contacts = size->contacts;
     csim_real *r;
     CSIMI_MEMSET(l, 0, sizeof *l);
-    CSIMI_MEMSET(W, 0, sizeof *W);
     csimi_lift_layout(l, arena, size);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -177,11 +176,7 @@ static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W, const csim_
         csimi_delassus_dense(W, l->dense);
         return;
     }
-    W->from = l;
-    W->rows = false;
-    W->begin = NULL;
-    W->row = NULL;
-    W->change = NULL;
+    W->from = l; /* rows it has none */
     W->product = csimi_lift_krylov_product;
 }
 
@@ -314,10 +309,10 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     l.problem = problem;
     l.tasks = W.tasks = tasks;
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
     if (csimi_solver_rows(params) && !W.rows)

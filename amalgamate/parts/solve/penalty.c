@@ -149,7 +149,7 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
                   csimi_all_finite(solution->lambda, 3 * problem->contact_count);
     csimi_penalty_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), implicit);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (finite && implicit)
         status = csimi_penalty_implicit(&s, problem, params, arena, tasks, solution, outcome, error);

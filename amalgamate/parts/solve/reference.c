@@ -35,7 +35,7 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     csimi_reference_layout(r, &arena, r->problem);
     r->tree_bytes = arena.high + 64;
     r->tree = csimi_heap_alloc(&r->heap, r->tree_bytes);
-    if (!r->tree) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r->tree) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
     csimi_factor_plan(&r->factor, &r->problem->A, NULL);
@@ -43,11 +43,11 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
-    if (!r->blocks) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r->blocks) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->blocks, r->blocks_bytes);
     csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     if (csimi_factor_compute(&r->factor, &r->problem->A)) return CSIM_OK;
-    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", false, 0, "positive definite");
+    return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", "positive definite");
 }
 
 CSIM_API csim_status csim_create_reference(const csim_problem *problem, const csim_allocator *allocator,
@@ -63,7 +63,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (allocator) heap.hooks = *allocator;
     r = (csim_reference *)csimi_heap_alloc(&heap, sizeof *r);
-    if (!r) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    if (!r) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     CSIMI_MEMSET(r, 0, sizeof *r);
     r->heap = heap;
     r->problem = problem;
@@ -116,8 +116,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
         csimi_reference_layout_delassus(r, &arena);
         r->delassus_bytes = arena.high + 64;
         r->delassus = csimi_heap_alloc(&r->heap, r->delassus_bytes);
-        if (!r->delassus)
-            return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_reference_impulse", "reference", false, 0, NULL);
+        if (!r->delassus) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_reference_impulse", "reference", NULL);
         arena = csimi_arena_in(r->delassus, r->delassus_bytes);
         csimi_reference_layout_delassus(r, &arena);
     }

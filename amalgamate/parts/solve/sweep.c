@@ -449,10 +449,10 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (!csimi_sweep_open(&s))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+        return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
     csimi_sweep_contacts(&s);

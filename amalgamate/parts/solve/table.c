@@ -226,12 +226,9 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
     csim_status status;
     if (!problem || !params || !workspace || !solution || !outcome)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_solve",
-                          !problem     ? "problem"
-                          : !params    ? "params"
-                          : !workspace ? "workspace"
-                          : !solution  ? "solution"
-                                       : "outcome", false, 0, "a pointer");
+        return csimi_missing(error, "csim_problem_solve",
+                             !problem ? "problem" : !params ? "params" : !workspace ? "workspace"
+                                      : !solution ? "solution" : "outcome");
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))

@@ -82,53 +82,34 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
 
 /* ---- parameters */
 
-static csim_status csimi_solver_range(csim_error *error, const char *field, double value, const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_problem_solve", field, true, value, allowed);
-}
+/* Leaves the function where a member is not fit. */
+#define CSIMI_PARAM(member, fit, allowed) \
+    if (!(fit)) return csimi_unfit(error, "csim_problem_solve", "params." #member, (double)p->member, allowed)
 
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
-    if ((unsigned)p->solver >= (unsigned)CSIM_SOLVER_COUNT_)
-        return csimi_solver_range(error, "params.solver", (double)(int)p->solver, "a csim_solver");
-    if (!(p->tolerance > 0 && p->tolerance <= CSIM_R(0.1)))
-        return csimi_solver_range(error, "params.tolerance", (double)p->tolerance, "above 0, at most 0.1");
-    if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_solver_range(error, "params.max_iterations", (double)p->max_iterations, "1 to 1000000");
-    if ((unsigned)p->weight >= (unsigned)CSIM_WEIGHT_COUNT_)
-        return csimi_solver_range(error, "params.weight", (double)(int)p->weight, "a csim_weight");
-    if ((unsigned)p->acceleration >= (unsigned)CSIM_ACCELERATION_COUNT_)
-        return csimi_solver_range(error, "params.acceleration", (double)(int)p->acceleration, "a csim_acceleration");
-    if (p->window < 0 || p->window > 32)
-        return csimi_solver_range(error, "params.window", (double)p->window, "0 to 32");
-    if (!(p->gain >= 1 && p->gain <= CSIM_R(1e8)))
-        return csimi_solver_range(error, "params.gain", (double)p->gain, "1 to 1e8");
-    if (!(p->kappa >= 0 && p->kappa < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.kappa", (double)p->kappa, "0 or more, kg");
-    if (!(p->sigma >= 0 && p->sigma < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.sigma", (double)p->sigma, "0 or more");
-    if ((unsigned)p->contact_method >= (unsigned)CSIM_CONTACT_METHOD_COUNT_)
-        return csimi_solver_range(error, "params.contact_method", (double)(int)p->contact_method,
-                                  "a csim_contact_method");
-    if (p->sides < 0 || p->sides > 64 || p->sides == 1 || p->sides == 2)
-        return csimi_solver_range(error, "params.sides", p->sides, "0, or 3 to 64");
-    if (!(p->relaxation >= 0 && p->relaxation <= 2))
-        return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
-    if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
-    if ((unsigned)p->ncp >= (unsigned)CSIM_NCP_COUNT_)
-        return csimi_solver_range(error, "params.ncp", (double)(int)p->ncp, "a csim_ncp");
-    if ((unsigned)p->linear >= (unsigned)CSIM_LINEAR_COUNT_)
-        return csimi_solver_range(error, "params.linear", (double)(int)p->linear, "a csim_linear");
-    if (p->inner < 0 || p->inner > 1000000)
-        return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
-    if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
-        return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
-    if (p->substeps < 0 || p->substeps > 100000)
-        return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
-    if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_solver_range(error, "params.certify", (double)p->certify, "0 to 1e9");
-    if (!(p->damping >= 0 && p->damping <= 1000))
-        return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
-    if (p->history_capacity < 0)
-        return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
+    CSIMI_PARAM(solver, (unsigned)p->solver < (unsigned)CSIM_SOLVER_COUNT_, "a csim_solver");
+    CSIMI_PARAM(tolerance, p->tolerance > 0 && p->tolerance <= CSIM_R(0.1), "above 0, at most 0.1");
+    CSIMI_PARAM(max_iterations, p->max_iterations >= 1 && p->max_iterations <= 1000000, "1 to 1000000");
+    CSIMI_PARAM(weight, (unsigned)p->weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
+    CSIMI_PARAM(acceleration, (unsigned)p->acceleration < (unsigned)CSIM_ACCELERATION_COUNT_, "a csim_acceleration");
+    CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32");
+    CSIMI_PARAM(gain, p->gain >= 1 && p->gain <= CSIM_R(1e8), "1 to 1e8");
+    CSIMI_PARAM(kappa, p->kappa >= 0 && p->kappa < CSIMI_HUGE, "0 or more, kg");
+    CSIMI_PARAM(sigma, p->sigma >= 0 && p->sigma < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(contact_method, (unsigned)p->contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
+                "a csim_contact_method");
+    CSIMI_PARAM(sides, p->sides == 0 || (p->sides >= 3 && p->sides <= 64), "0, or 3 to 64");
+    CSIMI_PARAM(relaxation, p->relaxation >= 0 && p->relaxation <= 2, "0 to 2");
+    CSIMI_PARAM(rho, p->rho >= 0 && p->rho < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(ncp, (unsigned)p->ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
+    CSIMI_PARAM(linear, (unsigned)p->linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
+    CSIMI_PARAM(inner, p->inner >= 0 && p->inner <= 1000000, "0 to 1000000");
+    CSIMI_PARAM(scaling, p->scaling >= 0 && p->scaling < CSIMI_HUGE, "0 or more, 1/kg");
+    CSIMI_PARAM(substeps, p->substeps >= 0 && p->substeps <= 100000, "0 to 100000");
+    CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9");
+    CSIMI_PARAM(damping, p->damping >= 0 && p->damping <= 1000, "0 to 1000");
+    CSIMI_PARAM(history_capacity, p->history_capacity >= 0, "0 or more");
     return CSIM_OK;
 }
+
+#undef CSIMI_PARAM

@@ -375,7 +375,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     s.elements = size.elastic;
     csimi_xpbd_layout(&s, arena, &size);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+        return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
     if (!csimi_bodies_take(&s.inner))

@@ -11,7 +11,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_last_layout(&d->last, n, arena);
-    if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
+    if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
@@ -180,7 +180,10 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
+    if (csimi_keeps(w))
+        csimi_index_kept(w, &d.kept, d.kept_next);
+    else
+        csimi_index_standing(&d);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);

@@ -112,6 +112,22 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     return c;
 }
 
+CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap) {
+    const csimi_store *s = &d->world->store;
+    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, id);
+    if (!c) return NULL;
+    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    c->part_a = a->item;
+    c->part_b = b->item;
+    c->meet = c->point_a = point;
+    c->normal = normal;
+    c->gap = gap;
+    c->a = csimi_shape_place(s, a->item, point);
+    c->b = csimi_shape_place(s, b->item, point);
+    return c;
+}
+
 /* ---- geometry that narrow phases share */
 
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {

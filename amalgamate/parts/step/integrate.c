@@ -34,6 +34,6 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
         CSIMI_MEMCPY(span[i].velocity, f->v_end + 3 * (size_t)span[i].first, csimi_span_bytes(span + i));
     csimi_reduced_step_velocities(w, f);
     if (csimi_is_finite(s, f)) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
+    return csimi_deny(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position",
                       "finite numbers; the step was undone");
 }

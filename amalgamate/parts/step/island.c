@@ -561,8 +561,6 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
         status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                      worker->error);
-        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
-            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -571,7 +569,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     csimi_island_matrix_back(w, &p, block, n);
     if (status) return status;
     if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
-        return csimi_fail(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+        return csimi_deny(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity",
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;

@@ -27,18 +27,13 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
     return CSIMI_KEEP_SHARE * csimi_min(s->shape[shape_a].bound, s->shape[shape_b].bound);
 }
 
-static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
-    return (int)((pair ^ (pair >> 32)) & (uint64_t)(r->table_size - 1));
-}
-
 /* Contacts of a pair may stand apart, where bodies have been destroyed: next leads from one to the next, to -1. */
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next) {
     const csimi_kept *kept = w->store.kept;
     int i, last;
-    r->table_size = csimi_table_size(w->store.count.kept);
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    csimi_last_clear(r, w->store.count.kept);
     for (i = 0; i < w->store.count.kept; i++) {
-        int at = csimi_keep_slot(r, kept[i].pair);
+        int at = csimi_slot_of(r, kept[i].pair);
         next[i] = -1;
         if (!kept[i].pair) continue;
         if (i > 0 && kept[i - 1].pair == kept[i].pair) {
@@ -57,7 +52,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
 
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair) {
     const csimi_last_table *r = &d->kept;
-    int at = csimi_keep_slot(r, pair);
+    int at = csimi_slot_of(r, pair);
     while (r->table[at] >= 0) {
         if (d->world->store.kept[r->table[at]].pair == pair) return r->table[at];
         at = (at + 1) & (r->table_size - 1);

@@ -247,6 +247,9 @@ typedef struct csimi_last_table {
 } csimi_last_table;
 CSIMI_FN int csimi_table_size(int contacts);
 CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key); /* where to look for it, and on from there */
+CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count);
+CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i);
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
@@ -266,7 +269,7 @@ typedef struct csimi_detector {
     uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
-    csimi_last_table kept; /* of pairs, in worlds with bounded frames */
+    csimi_last_table kept; /* of pairs: those of kept rows in worlds with bounded frames, of the last contacts else */
     int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
@@ -283,6 +286,23 @@ typedef struct csimi_detector {
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+/* ---- standing.c: contacts of shapes that have not moved are those of the last step */
+#ifndef CONDSIM_NO_SLEEP
+#define CSIMI_HAS_STANDING 1
+CSIMI_FN void csimi_index_standing(csimi_detector *d);
+/* False: one of them has moved, or they had none. */
+CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+#else
+#define CSIMI_HAS_STANDING 0
+CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
+CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return (void)d, (void)a, (void)b, false;
+}
+CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
+    (void)world, (void)frame;
+}
+#endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
@@ -329,6 +349,8 @@ CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }

@@ -53,7 +53,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     const int from = f->found_count;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     const int first = keeps ? csimi_find_kept(d, key) : -1;
-    if (first >= 0 && csimi_keep_pair(d, a, b, first)) return;
+    if (keeps ? first >= 0 && csimi_keep_pair(d, a, b, first) : csimi_emit_standing(d, a, b)) return;
     if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
     n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
@@ -65,17 +65,9 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #endif
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
-        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
-        if (!c) continue;
-        c->radius = thickness;
-        c->part_a = a->item;
-        c->part_b = b->item;
-        c->meet = c->point_a = out[i].point_a;
-        c->normal = out[i].normal;
-        c->gap = out[i].gap - thickness;
-        c->a = csimi_shape_place(s, a->item, c->meet);
-        c->b = csimi_shape_place(s, b->item, c->meet);
-        if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
+        csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
+                                                    out[i].normal, out[i].gap - thickness);
+        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
     csimi_keep_heirs(d, from, first);
 }

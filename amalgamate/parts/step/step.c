@@ -150,6 +150,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     int i;
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
+    csimi_mark_stirred(w, f);
     csimi_trees_react(w, f, step);
     csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
@@ -519,11 +520,10 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csim_status status;
     bool full;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_step", NULL, NULL);
     if (!csimi_finite(h))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
-    if (h < CSIM_R(1e-7) || h > 1)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (h < CSIM_R(1e-7) || h > 1) return csimi_unfit(&w->error, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (!csimi_solver_fits(w))
         return csimi_fail(
             &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,

@@ -4,14 +4,6 @@
 
 /* ---- what moved */
 
-/* Numbers compared as numbers: no step makes a NaN. */
-static bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
-    size_t i;
-    for (i = 0; i < count; i++)
-        if (a[i] < b[i] || a[i] > b[i]) return true;
-    return false;
-}
-
 static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int slot) {
     const csimi_state *now = &s->state;
     const csimi_body *b = s->body + slot;

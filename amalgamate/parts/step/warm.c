@@ -19,19 +19,26 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
-    return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
+CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
+    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1));
+}
+
+CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
+    int i;
+    r->table_size = csimi_table_size(count); /* at most what was laid out */
+    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+}
+
+CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
+    int at = csimi_slot_of(r, key);
+    while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
+    r->table[at] = i;
 }
 
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
-    r->table_size = csimi_table_size(w->store.count.contacts); /* at most what was laid out */
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
-    for (i = 0; i < w->store.count.contacts; i++) {
-        int at = csimi_slot_of(r, w->store.contact[i].id);
-        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
-        r->table[at] = i;
-    }
+    csimi_last_clear(r, w->store.count.contacts);
+    for (i = 0; i < w->store.count.contacts; i++) csimi_last_put(r, w->store.contact[i].id, i);
 }
 
 /* The record of the last step with this id, or -1. */

@@ -252,12 +252,12 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
                               "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space, heights or triangles");
+                return csimi_unfit(&w->error, "csim_body_set_motion", "motion", (double)motion,
+                                   "CSIM_STATIC for a body with a half-space, heights or triangles");
         if (motion == CSIM_DYNAMIC &&
             !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                              "dynamic only with mass and inertia " CSIMI_MASSES);
+            return csimi_unfit(&w->error, "csim_body_set_motion", "motion", (double)motion,
+                               "dynamic only with mass and inertia " CSIMI_MASSES);
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
@@ -339,7 +339,7 @@ CSIM_API csim_status csim_body_get_node_velocities(const csim_world *w, csim_bod
 
 static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, const char *function, int *internal) {
     if (node < 0 || node >= b->node_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "node", true, (double)node, "0..node count - 1");
+        return csimi_unfit(&w->error, function, "node", (double)node, "0..node count - 1");
     *internal = b->first_node + w->store.node_of_user[b->first_node + node];
     return CSIM_OK;
 }
@@ -348,7 +348,7 @@ static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, c
 static csim_status csimi_own_node_of(csim_world *w, const csimi_body *b, int node, const char *function,
                                      int *internal) {
     if (b->kind == CSIM_BODY_REDUCED)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, function, "id", false, 0,
+        return csimi_deny(&w->error, CSIM_WRONG_KIND, function, "id",
                           "no reduced body: its nodes follow its coordinates");
     return csimi_node_of(w, b, node, function, internal);
 }
@@ -402,7 +402,7 @@ static csim_status csimi_check_activation(csim_world *w, const csim_activation *
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
     if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "fibre", true, 0, "not the zero vector");
+        return csimi_unfit(&w->error, function, "fibre", 0, "not the zero vector");
     return CSIM_OK;
 }
 
@@ -416,11 +416,10 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     if (b->kind != CSIM_SOFT)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
     if (count < 0 || (tets == NULL) != (count == 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "count", true, (double)count,
-                          "the length of tets, or null and 0 for all");
+        return csimi_unfit(&w->error, fn, "count", (double)count, "the length of tets, or null and 0 for all");
     for (i = 0; i < count; i++)
         if (tets[i] < 0 || tets[i] >= b->tet_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+            return csimi_unfit(&w->error, fn, "tets", (double)tets[i], "0..tet_count - 1");
     csimi_wake(w, slot);
     length = csim_length(a->fibre);
     for (i = 0; i < (tets ? count : b->tet_count); i++) {

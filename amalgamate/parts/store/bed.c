@@ -435,6 +435,7 @@ static void csimi_get_up(csim_world *w, int slot) {
     r->asleep = false;
     r->woke = true;
     r->calm = 0;
+    r->stirred = (uint32_t)w->steps;
     if (w->locked) w->store.woke_list[w->store.woke_count++] = slot;
     w->woken++;
     w->asleep--;
@@ -471,6 +472,7 @@ static void csimi_wake_partners(csim_world *w, int slot) {
 CSIMI_FN void csimi_wake(csim_world *w, int slot) {
     csimi_rest *r = &w->store.body[slot].rest;
     r->calm = 0;
+    r->stirred = (uint32_t)w->steps;
     r->drowsy = false;
     if (w->asleep == 0) return;
     if (r->asleep)

@@ -108,10 +108,10 @@ static csim_status csimi_open_edge(csim_world *w, csim_body_id id, int edge, csi
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((s = csimi_find_cable(w, id, fn, &slot, &w->error)) != 0) return s;
     if (edge < 0 || edge >= w->store.body[slot].frame_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "edge", true, (double)edge, "0..edge count - 1");
+        return csimi_unfit(&w->error, fn, "edge", (double)edge, "0..edge count - 1");
     *frame = w->store.body[slot].first_frame + edge;
     return csimi_check_vec(&w->error, fn, "vector", v);
 }

@@ -3,7 +3,7 @@
 
 static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 
@@ -14,8 +14,7 @@ static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, c
     if (status) return status;
     b = w->store.body + slot;
     if (shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
+        return csimi_unfit(&w->error, fn, "shape", (double)shape, "0..shape count - 1, not removed");
     *skin = w->store.skin + b->first_shape + shape;
     return CSIM_OK;
 }
@@ -200,29 +199,26 @@ CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *
     for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
     if (def->mass > 0) mass->mass = def->mass;
     if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
+        return csimi_unfit(error, fn, "mass", (double)mass->mass, CSIMI_MASSES);
     if (given > 0) {
         csim_real eigenvalue[3], V[9];
         for (k = 0; k < 3; k++) {
             csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
             if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
-                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
+                return csimi_unfit(error, fn, "inertia", (double)(a - b), "a symmetric matrix");
         }
         csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
         if (!csimi_weighs((double)eigenvalue[0]))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], CSIMI_MASSES);
+            return csimi_unfit(error, fn, "inertia (smallest eigenvalue)", (double)eigenvalue[0], CSIMI_MASSES);
         mass->inertia = def->inertia;
         mass->centre = def->centre;
     }
     if (def->motion == CSIM_DYNAMIC) {
         if (!(mass->mass > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
-                              "above 0, or shapes to take it from");
-        if (!(mass->inertia.m[0] > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+            return csimi_unfit(error, fn, "mass", (double)mass->mass, "above 0, or shapes to take it from");
+        if (!(mass->inertia.m[0] > 0)) return csimi_unfit(error, fn, "inertia", 0, "given, or shapes to take it from");
         if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
+            return csimi_unfit(error, fn, "inertia", (double)mass->inertia.m[0], CSIMI_MASSES);
     }
     return CSIM_OK;
 }
@@ -231,7 +227,7 @@ static csim_status csimi_check_number(csim_world *w, const char *fn, const char 
                                       csim_real high, const char *allowed) {
     if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
     if (x >= low && x <= high) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x, allowed);
+    return csimi_unfit(&w->error, fn, field, (double)x, allowed);
 }
 
 CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_real linear, csim_real angular) {
@@ -314,14 +310,13 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     s = &w->store;
     i = s->body[slot].rigid;
     if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if (!mass) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", "not null");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;
     if (i < 0) {
         if (!csimi_lump_weigh(s, s->body + slot, mass->mass))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
-                              "so that every node has " CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "mass.mass", (double)mass->mass, "so that every node has " CSIMI_MASSES);
         csimi_wake(w, slot);
         return CSIM_OK;
     }

@@ -20,27 +20,23 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
         if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
         if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)x, range);
+            return csimi_unfit(error, function, name, (double)x, range);
     }
     return CSIM_OK;
 }
+
+#define CSIMI_SURFACE(part) \
+    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), -1e9, 1e9, false, false, "-1e9..1e9")
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
         CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
         CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
                     "-1 (isotropic) or 0..1e6"),
-        CSIMI_FIELD("surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false,
-                    false, "finite"),
-        CSIMI_FIELD("surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false,
-                    false, "finite"),
-        CSIMI_FIELD("surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false,
-                    false, "finite"),
+        CSIMI_SURFACE(friction_direction.x), CSIMI_SURFACE(friction_direction.y), CSIMI_SURFACE(friction_direction.z),
         CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
         CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
-        CSIMI_FIELD("surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"),
-        CSIMI_FIELD("surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"),
-        CSIMI_FIELD("surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_SURFACE(velocity.x), CSIMI_SURFACE(velocity.y), CSIMI_SURFACE(velocity.z),
         CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
                     "0..1000"),
     };
@@ -57,8 +53,7 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
                           "builds without CONDSIM_NO_LAWS");
 #endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
-                          "not the zero vector");
+        return csimi_unfit(error, function, "surface.friction_direction", 0, "not the zero vector");
     return CSIM_OK;
 }
 
@@ -68,7 +63,7 @@ CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, c
     size_t length = csimi_append_text(range, sizeof range, 0, "0..");
     csimi_append_int(range, sizeof range, length, count - 1);
     if (value >= 0 && value < count) return CSIM_OK;
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value, range);
+    return csimi_unfit(error, function, field, (double)value, range);
 }
 
 /* Numbers of a field that has several: none beyond most, each named field.x or the like. */
@@ -102,8 +97,7 @@ CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, c
     if ((s = csimi_check_parts(error, function, field, "wxyz", c, 4, 2, "a unit quaternion")) != 0) return s;
     if (length2 >= CSIM_R(0.998) && length2 <= CSIM_R(1.002)) return CSIM_OK;
     csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), " length squared");
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)length2,
-                      "a unit quaternion, 1 within 0.002");
+    return csimi_unfit(error, function, name, (double)length2, "a unit quaternion, 1 within 0.002");
 }
 
 CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose) {
@@ -121,8 +115,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
     int i;
     for (i = 0; x && i < n; i++) {
         if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
-        if (csimi_abs(x[i]) > CSIM_R(1e15))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x[i], "-1e15..1e15");
+        if (csimi_abs(x[i]) > CSIM_R(1e15)) return csimi_unfit(error, fn, field, (double)x[i], "-1e15..1e15");
     }
     return CSIM_OK;
 }
@@ -151,3 +144,5 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
     return CSIM_OK;
 }
+
+#undef CSIMI_SURFACE

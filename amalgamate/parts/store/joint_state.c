@@ -3,7 +3,7 @@
 
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                        const char *allowed) {
-    return csimi_fail(e, CSIM_OUT_OF_RANGE, fn, field, true, value, allowed);
+    return csimi_unfit(e, fn, field, value, allowed);
 }
 
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m) {
@@ -204,7 +204,7 @@ static csim_status csimi_change_joint(csim_world *w, csim_link_id id, const char
     csim_status status;
     int item;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_joint(w, id, fn, &item, &w->error)) != 0) return status;
     *j = w->store.joint + item;
     return CSIM_OK;
@@ -228,7 +228,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const 
     csim_axis_def *axis;
     csim_status status = csimi_change_coordinate(w, id, "csim_joint_set_motor", &j, &axis);
     if (status) return status;
-    if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
+    if (!motor) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
     *(axis ? &axis->motor : &j->motor) = *motor;
     csimi_wake_link(w, j->link);
@@ -243,8 +243,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     csim_status status = csimi_change_coordinate(w, id, fn, &j, &axis);
     if (status) return status;
     if (!csimi_finite(lower) || !csimi_finite(upper))
-        return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", false, 0,
-                          "-1e9..1e9");
+        return csimi_deny(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
         return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
     *(axis ? &axis->limited : &j->limited) = limited;

@@ -49,6 +49,7 @@ typedef struct csimi_rest {
     bool drowsy;    /* falls asleep after the next step, whatever it does */
     int zone;       /* where its items stand in the arrays: bed.c */
     int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
+    uint32_t stirred; /* steps that had been done when it last moved, or something was done to it */
     csim_real calm; /* s: for so long it has been near its anchors and slow */
 } csimi_rest;
 
@@ -463,6 +464,7 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
+    uint64_t scattered;     /* one more than the steps done when contacts were last taken out of their order */
     uint64_t steps;         /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
 };

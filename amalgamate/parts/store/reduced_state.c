@@ -49,7 +49,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
     int k, t;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;

@@ -88,7 +88,7 @@ CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const cha
 
 CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, function, NULL, NULL);
     if (!def) return csimi_missing(&w->error, function, "def");
     if (!id) return csimi_missing(&w->error, function, "id");
     return CSIM_OK;
@@ -123,6 +123,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
 #ifndef CONDSIM_NO_SLEEP
     b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
     b->rest.ring = slot;
+    b->rest.stirred = (uint32_t)w->steps;
 #endif
     b->can_sleep = true;
     b->first_node = s->count.nodes;

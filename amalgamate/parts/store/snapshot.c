@@ -199,7 +199,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_missing(&w->error, fn, "buffer");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
@@ -238,6 +238,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
     w->steps = w->stats.step = h.step;
+    w->scattered = h.step + 1;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;

@@ -109,7 +109,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
         return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
     *tree = w->store.state.tree + w->store.body[slot].tree;
     if (link < 0 || link >= (*tree)->link_count)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link_count - 1");
+        return csimi_unfit(error, fn, "link", (double)link, "0..link_count - 1");
     return CSIM_OK;
 }
 
@@ -366,8 +366,8 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
     if (effort > 0 && l->slack < 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
-                          "0: the definition of this joint had neither effort nor effort_later");
+        return csimi_unfit(&w->error, fn, "effort", (double)effort,
+                           "0: the definition of this joint had neither effort nor effort_later");
     csimi_wake_tree(w, tree);
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
@@ -399,7 +399,7 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_softness(&w->error, fn, limit)) != 0) return status;
     if (csimi_is_soft(limit) && l->yield < 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "limit", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "limit",
                           "all 0: the definition of this joint had hard limits");
     csimi_wake_tree(w, tree);
     csimi_limit_soften(l, limit);

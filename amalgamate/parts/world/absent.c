@@ -15,8 +15,9 @@
 /* A whole function: it refuses, with a sentence in the error, in the world's, or without one. */
 #define CSIMI_LACKS_BY(error, feature) \
     { return CSIMI_ABSENT((error), __func__, "CONDSIM_NO_" #feature); }
-#define CSIMI_LACKS_IN(world, feature) CSIMI_LACKS_BY(CSIMI_ERROR_OF(world), feature)
-#define CSIMI_LACKS(feature) CSIMI_LACKS_BY(NULL, feature)
+#define CSIMI_LACKS_IN(feature, name, parameters) \
+    CSIM_API csim_status name parameters CSIMI_LACKS_BY(CSIMI_ERROR_OF(w), feature)
+#define CSIMI_LACKS(feature, name, parameters) CSIM_API csim_status name parameters CSIMI_LACKS_BY(NULL, feature)
 #define CSIMI_LACKS_QUERY(none, feature)                                                   \
     {                                                                                      \
         (void)CSIMI_ABSENT((def) ? (def)->error : NULL, __func__, "CONDSIM_NO_" #feature); \
@@ -36,41 +37,29 @@ CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) {
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
 CSIM_API csim_cable_def csim_default_cable_def(void) CSIMI_NOTHING(csim_cable_def)
 CSIM_API csim_clamp_def csim_default_clamp_def(void) CSIMI_NOTHING(csim_clamp_def)
-CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, CABLE)
+CSIMI_LACKS_IN(CABLE, csim_create_cable, (csim_world *w, const csim_cable_def *def, csim_body_id *id))
+CSIMI_LACKS_IN(CABLE, csim_create_clamp, (csim_world *w, const csim_clamp_def *def, csim_link_id *id))
 CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
-CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride)
-    CSIMI_LACKS(CABLE)
-CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
-                                          csim_vec3 angular_velocity) CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion)
-    CSIMI_LACKS_IN(world, CABLE)
-CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque)
-    CSIMI_LACKS_IN(world, CABLE)
+CSIMI_LACKS(CABLE, csim_cable_get_radius, (const csim_world *w, csim_body_id id, csim_real *radius))
+CSIMI_LACKS(CABLE, csim_cable_get_frames, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_spins, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_forces, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS(CABLE, csim_cable_get_tensions, (const csim_world *w, csim_body_id id, csim_real *out))
+CSIMI_LACKS(CABLE, csim_cable_get_moments, (const csim_world *w, csim_body_id id, csim_real *out, int stride))
+CSIMI_LACKS_IN(CABLE, csim_cable_set_frame, (csim_world *w, csim_body_id id, int edge, csim_quat rotation,
+                                             csim_vec3 angular_velocity))
+CSIMI_LACKS_IN(CABLE, csim_cable_set_frame_motion, (csim_world *w, csim_body_id id, int edge, csim_motion motion))
+CSIMI_LACKS_IN(CABLE, csim_cable_add_torque, (csim_world *w, csim_body_id id, int edge, csim_vec3 torque))
 #endif
 
 #if defined(CONDSIM_NO_CLOTH)
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
 CSIM_API csim_cloth_def csim_default_cloth_def(void) CSIMI_NOTHING(csim_cloth_def)
-CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, CLOTH)
+CSIMI_LACKS_IN(CLOTH, csim_create_cloth, (csim_world *w, const csim_cloth_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_PARTICLES)
-CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, PARTICLES)
+CSIMI_LACKS_IN(PARTICLES, csim_create_particle, (csim_world *w, const csim_particle_def *def, csim_body_id *id))
 #endif
 
 #if !CSIMI_HAS_NODES
@@ -81,16 +70,14 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
 
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
-CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, SOFT)
+CSIMI_LACKS_IN(SOFT, csim_create_soft, (csim_world *w, const csim_soft_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_TREE)
 CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
                                  csimi_state *next) {}
 CSIMI_FN void csimi_trees_react(csim_world *world, csimi_step_frame *frame, const csimi_step *step) {}
-CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, TREE)
+CSIMI_LACKS_IN(TREE, csim_create_tree, (csim_world *w, const csim_tree_def *def, csim_body_id *id))
 #endif
 
 #if defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED)
@@ -99,58 +86,47 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
 CSIM_API csim_tree_def csim_default_tree_def(void) CSIMI_NOTHING(csim_tree_def)
 CSIM_API csim_tree_link_def csim_default_tree_link_def(void) CSIMI_NOTHING(csim_tree_link_def)
-CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
-                                          int *rates) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
-                                         csim_real *rates) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                             csim_vec3 *linear, csim_vec3 *angular) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                        csim_real *J) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id,
-                                                const csim_real *accelerations, csim_real *forces) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
-                                          csim_real *limit) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_get_reaction(const csim_world *world, csim_body_id id, int link, csim_vec3 *force,
-                                            csim_vec3 *torque) CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link)
-    CSIMI_LACKS(TREE)
-CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions,
-                                         const csim_real *rates) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
-                                          csim_real rate) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
-                                               csim_vec3 rate) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
-                                         csim_real rate_gain, csim_real effort) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_limit_softness(csim_world *world, csim_body_id id, int link,
-                                                  const csim_softness *limit) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces)
-    CSIMI_LACKS_IN(world, TREE)
-CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                              csim_vec3 force, csim_vec3 torque) CSIMI_LACKS_IN(world, TREE)
+CSIMI_LACKS(TREE, csim_tree_sizes, (const csim_world *w, csim_body_id id, int *links, int *positions, int *rates))
+CSIMI_LACKS(TREE, csim_tree_link_place, (const csim_world *w, csim_body_id id, int link, int *position, int *rate,
+                                         int *rates))
+CSIMI_LACKS(TREE, csim_tree_get_state, (const csim_world *w, csim_body_id id, csim_real *positions, csim_real *rates))
+CSIMI_LACKS(TREE, csim_tree_link_parent, (const csim_world *w, csim_body_id id, int link, int *parent))
+CSIMI_LACKS(TREE, csim_tree_link_pose, (const csim_world *w, csim_body_id id, int link, csim_pose *pose))
+CSIMI_LACKS(TREE, csim_tree_link_velocity, (const csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                            csim_vec3 *linear, csim_vec3 *angular))
+CSIMI_LACKS(TREE, csim_tree_mass_matrix, (const csim_world *w, csim_body_id id, csim_real *M))
+CSIMI_LACKS(TREE, csim_tree_bias, (const csim_world *w, csim_body_id id, csim_real *C))
+CSIMI_LACKS(TREE, csim_tree_jacobian, (const csim_world *w, csim_body_id id, int link, csim_vec3 point, csim_real *J))
+CSIMI_LACKS(TREE, csim_tree_inverse_dynamics, (const csim_world *w, csim_body_id id, const csim_real *accelerations,
+                                               csim_real *forces))
+CSIMI_LACKS(TREE, csim_tree_get_effort, (const csim_world *w, csim_body_id id, int link, csim_real *drive,
+                                         csim_real *limit))
+CSIMI_LACKS_IN(TREE, csim_tree_add_shape, (csim_world *w, csim_body_id id, int link, const csim_shape *shape,
+                                           int *number))
+CSIMI_LACKS_IN(TREE, csim_tree_set_link_mass, (csim_world *w, csim_body_id id, int link, const csim_mass *mass))
+CSIMI_LACKS_IN(TREE, csim_tree_set_link_density, (csim_world *w, csim_body_id id, int link, csim_real density))
+CSIMI_LACKS(TREE, csim_tree_get_reaction, (const csim_world *w, csim_body_id id, int link, csim_vec3 *force,
+                                           csim_vec3 *torque))
+CSIMI_LACKS(TREE, csim_tree_shape_link, (const csim_world *w, csim_body_id id, int shape, int *link))
+CSIMI_LACKS_IN(TREE, csim_tree_set_state, (csim_world *w, csim_body_id id, const csim_real *positions,
+                                           const csim_real *rates))
+CSIMI_LACKS_IN(TREE, csim_tree_set_target, (csim_world *w, csim_body_id id, int link, csim_real position,
+                                            csim_real rate))
+CSIMI_LACKS_IN(TREE, csim_tree_set_ball_target, (csim_world *w, csim_body_id id, int link, csim_quat rotation,
+                                                 csim_vec3 rate))
+CSIMI_LACKS_IN(TREE, csim_tree_set_drive, (csim_world *w, csim_body_id id, int link, csim_real stiffness,
+                                           csim_real rate_gain, csim_real effort))
+CSIMI_LACKS_IN(TREE, csim_tree_set_limits, (csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper))
+CSIMI_LACKS_IN(TREE, csim_tree_set_limit_softness, (csim_world *w, csim_body_id id, int link,
+                                                    const csim_softness *limit))
+CSIMI_LACKS_IN(TREE, csim_tree_set_friction, (csim_world *w, csim_body_id id, int link, csim_real damping,
+                                              csim_real friction))
+CSIMI_LACKS_IN(TREE, csim_tree_add_link_impulse, (csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                  csim_vec3 impulse))
+CSIMI_LACKS_IN(TREE, csim_tree_set_gravity_compensation, (csim_world *w, csim_body_id id, int link, csim_real share))
+CSIMI_LACKS_IN(TREE, csim_tree_add_forces, (csim_world *w, csim_body_id id, const csim_real *forces))
+CSIMI_LACKS_IN(TREE, csim_tree_add_link_force, (csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 force, csim_vec3 torque))
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) { return 0; }
@@ -178,13 +154,11 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
 
 #if defined(CONDSIM_NO_REDUCED)
 CSIM_API csim_reduced_def csim_default_reduced_def(void) CSIMI_NOTHING(csim_reduced_def)
-CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id)
-    CSIMI_LACKS_IN(world, REDUCED)
+CSIMI_LACKS_IN(REDUCED, csim_create_reduced, (csim_world *w, const csim_reduced_def *def, csim_body_id *id))
 CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
-CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate)
-    CSIMI_LACKS(REDUCED)
-CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
-                                            const csim_real *rate) CSIMI_LACKS_IN(world, REDUCED)
+CSIMI_LACKS(REDUCED, csim_reduced_get_state, (const csim_world *w, csim_body_id id, csim_real *q, csim_real *rate))
+CSIMI_LACKS_IN(REDUCED, csim_reduced_set_state, (csim_world *w, csim_body_id id, const csim_real *q,
+                                                 const csim_real *rate))
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
 CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) CSIMI_NOTHING(csim_modes_view)
 CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error)
@@ -207,22 +181,15 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
 
 #if defined(CONDSIM_NO_JOINTS)
 CSIM_API csim_joint_def csim_default_joint_def(void) CSIMI_NOTHING(csim_joint_def)
-CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state)
-    CSIMI_LACKS(JOINTS)
-CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
-                                           csim_real upper) CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def)
-    CSIMI_LACKS_IN(world, JOINTS)
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state) CSIMI_LACKS(JOINTS)
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point)
-    CSIMI_LACKS_IN(world, JOINTS)
+CSIMI_LACKS_IN(JOINTS, csim_create_joint, (csim_world *w, const csim_joint_def *def, csim_link_id *id))
+CSIMI_LACKS_IN(JOINTS, csim_create_pin, (csim_world *w, const csim_pin_def *def, csim_link_id *id))
+CSIMI_LACKS(JOINTS, csim_joint_get, (const csim_world *w, csim_link_id id, csim_joint_state *state))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_motor, (csim_world *w, csim_link_id id, const csim_motor *motor))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_limits, (csim_world *w, csim_link_id id, bool limited, csim_real lower,
+                                               csim_real upper))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_axis, (csim_world *w, csim_link_id id, csim_axis axis, const csim_axis_def *def))
+CSIMI_LACKS(JOINTS, csim_joint_get_axis, (const csim_world *w, csim_link_id id, csim_axis axis, csim_axis_state *state))
+CSIMI_LACKS_IN(JOINTS, csim_joint_set_anchor, (csim_world *w, csim_link_id id, csim_vec3 point))
 CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
 CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) { return 0; }
 CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
@@ -295,19 +262,15 @@ CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *d
 CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
 CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch,
                                        size_t scratch_bytes, int every) { return CSIM_UNSUPPORTED; }
-CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h)
-    CSIMI_LACKS_IN(world, RECORD)
+CSIMI_LACKS_IN(RECORD, csim_record_step, (csim_recording *recording, csim_world *w, csim_real h))
 CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch,
                                       size_t scratch_bytes) { return CSIM_UNSUPPORTED; }
-CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step)
-    CSIMI_LACKS_IN(world, RECORD)
+CSIMI_LACKS_IN(RECORD, csim_replay_seek, (csim_replay *replay, csim_world *w, int64_t step))
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
-CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id)
-    CSIMI_LACKS_IN(world, SPRINGS)
-CSIM_API csim_status csim_spring_get(const csim_world *world, csim_link_id id, csim_spring_state *state)
-    CSIMI_LACKS(SPRINGS)
+CSIMI_LACKS_IN(SPRINGS, csim_create_spring, (csim_world *w, const csim_spring_def *def, csim_link_id *id))
+CSIMI_LACKS(SPRINGS, csim_spring_get, (const csim_world *w, csim_link_id id, csim_spring_state *state))
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
 CSIMI_FN csim_real csimi_spring_length(const csimi_state *s, int k) { return 0; }
 CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *frame) {}
@@ -474,10 +437,9 @@ CSIM_API csim_events csim_world_events(const csim_world *world) CSIMI_NOTHING(cs
 #endif
 
 #if defined(CONDSIM_NO_SLEEP)
-CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) CSIMI_LACKS(SLEEP)
-CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) CSIMI_LACKS_IN(world, SLEEP)
-CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep)
-    CSIMI_LACKS_IN(world, SLEEP)
+CSIMI_LACKS(SLEEP, csim_body_is_awake, (const csim_world *w, csim_body_id id, bool *awake))
+CSIMI_LACKS_IN(SLEEP, csim_body_set_awake, (csim_world *w, csim_body_id id, bool awake))
+CSIMI_LACKS_IN(SLEEP, csim_body_set_can_sleep, (csim_world *w, csim_body_id id, bool can_sleep))
 CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
     *count = 0;
     return NULL;
@@ -485,12 +447,10 @@ CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world 
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
-CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
-CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes)
-    CSIMI_LACKS_IN(world, SNAPSHOTS)
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) CSIMI_LACKS(SNAPSHOTS)
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes)
-    CSIMI_LACKS_IN(world, SNAPSHOTS)
+CSIMI_LACKS(SNAPSHOTS, csim_world_save, (const csim_world *w, void *buffer, size_t *bytes))
+CSIMI_LACKS_IN(SNAPSHOTS, csim_world_restore, (csim_world *w, const void *buffer, size_t bytes))
+CSIMI_LACKS(SNAPSHOTS, csim_world_keep, (const csim_world *w, void *buffer, size_t *bytes))
+CSIMI_LACKS_IN(SNAPSHOTS, csim_world_take_back, (csim_world *w, const void *buffer, size_t bytes))
 #endif
 
 #ifdef __GNUC__

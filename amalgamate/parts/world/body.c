@@ -22,7 +22,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
         if (s) return s;
 #ifdef CONDSIM_NO_STACKS
         if (csimi_flat_sided(shapes[i].kind) && csimi_stacks(w, slot))
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shapes", false, 0,
+            return csimi_deny(&w->error, CSIM_UNSUPPORTED, fn, "shapes",
                               "boxes and hulls of one body, or builds without CONDSIM_NO_STACKS");
 #endif
 #ifdef CONDSIM_NO_EVENTS
@@ -58,8 +58,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
 
 CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape) {
     if (motion == CSIM_STATIC || !csimi_only_static(shape->kind)) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)motion,
-                      "CSIM_STATIC for a body with a half-space, heights or triangles");
+    return csimi_unfit(&w->error, fn, "motion", (double)motion,
+                       "CSIM_STATIC for a body with a half-space, heights or triangles");
 }
 
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
@@ -83,9 +83,9 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
                           "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
 #endif
     if (def->shape_count < 0 || def->shape_count > 10000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)def->shape_count, "0..10000");
+        return csimi_unfit(&w->error, fn, "shape_count", (double)def->shape_count, "0..10000");
     if (def->shape_count > 0 && !def->shapes)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shapes", false, 0, "not null when shape_count > 0");
+        return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "shapes", "not null when shape_count > 0");
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
@@ -183,7 +183,7 @@ CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec
     if ((s = csimi_check_vec(&w->error, "csim_create_ground", "point", point)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, "csim_create_ground", "normal", normal)) != 0) return s;
     if (!(csim_length(normal) > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_create_ground", "normal", true, 0, "not the zero vector");
+        return csimi_unfit(&w->error, "csim_create_ground", "normal", 0, "not the zero vector");
     shape = csim_half_space(point, normal);
     def.motion = CSIM_STATIC;
     def.shapes = &shape;

@@ -47,8 +47,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", true, (double)d->points[i],
                               "finite numbers in -1e9..1e9");
     if (nodes < least)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)nodes,
-                          d->closed ? "at least 3 when closed" : "at least 2");
+        return csimi_unfit(&w->error, fn, "point_count", (double)nodes,
+                           d->closed ? "at least 3 when closed" : "at least 2");
     for (i = 0; i < edges; i++) {
         csim_vec3 a = csimi_cable_point(d, i), b = csimi_cable_point(d, i + 1), along = csim_sub(b, a);
         csim_real length = csim_length(along), size = csim_length(a) + csim_length(b);
@@ -57,8 +57,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
                               "neighbouring points apart");
         mass = (double)d->density * r2 * (double)length;
         if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
-                              "such that mass and inertia of an edge are " CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "radius", (double)d->radius,
+                               "such that mass and inertia of an edge are " CSIMI_MASSES);
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
@@ -96,21 +96,18 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cable_def()", d->guard)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (d->stretch_stiffness == 0 || d->shear_stiffness == 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
-                          d->stretch_stiffness == 0 ? "stretch_stiffness" : "shear_stiffness", true, 0,
-                          "below 0 (from the material) or above 0");
+        return csimi_unfit(&w->error, fn, d->stretch_stiffness == 0 ? "stretch_stiffness" : "shear_stiffness", 0,
+                           "below 0 (from the material) or above 0");
     if ((s = csimi_check_enum(&w->error, fn, "start_end", (int)d->start_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "end_end", (int)d->end_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &d->surface)) != 0) return s;
     if (d->points && (d->point_count < 2 || d->point_count > 1000000))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)d->point_count, "2..1e6");
+        return csimi_unfit(&w->error, fn, "point_count", (double)d->point_count, "2..1e6");
     if (!d->points && (d->segments < 1 || d->segments > 1000000))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "segments", true, (double)d->segments, "1..1e6");
-    if (d->closed && !d->points)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "points", false, 0, "not null when closed");
+        return csimi_unfit(&w->error, fn, "segments", (double)d->segments, "1..1e6");
+    if (d->closed && !d->points) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "points", "not null when closed");
     if (d->closed && (d->start_end != CSIM_CABLE_FREE || d->end_end != CSIM_CABLE_FREE))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "start_end", true, (double)d->start_end,
-                          "both ends CSIM_CABLE_FREE when closed");
+        return csimi_unfit(&w->error, fn, "start_end", (double)d->start_end, "both ends CSIM_CABLE_FREE when closed");
     return csimi_cable_shape(w, d, fn);
 }
 
@@ -320,7 +317,7 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_clamp_def()", def->guard)) != 0) return status;
     if (def->free_bend && def->free_twist)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "free_twist", true, 1, "false where free_bend is true");
+        return csimi_unfit(&w->error, fn, "free_twist", 1, "false where free_bend is true");
     if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
     if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
     if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)

@@ -57,8 +57,8 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if (def->material != CSIM_COROTATIONAL && def->material != CSIM_ST_VENANT_KIRCHHOFF)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "material", true, (double)def->material,
-                          "CSIM_COROTATIONAL or CSIM_ST_VENANT_KIRCHHOFF");
+        return csimi_unfit(&w->error, fn, "material", (double)def->material,
+                           "CSIM_COROTATIONAL or CSIM_ST_VENANT_KIRCHHOFF");
     return csimi_check_cloth_mesh(w, def);
 }
 
@@ -112,8 +112,7 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
         area *= def->thickness * def->density / 3;
         if (!csimi_weighs((double)area))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "density: a third of the mass of a triangle", true,
-                              (double)area, CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "density: a third of the mass of a triangle", (double)area, CSIMI_MASSES);
         for (k = 0; k < 3; k++) m->mass[t[k]] += area;
     }
     for (i = 0; i < nv; i++)

@@ -81,7 +81,7 @@ static csim_status csimi_gear_end(csim_world *w, const csim_joint_def *d, const 
                csimi_joint_has_coordinate(w->store.joint[w->store.link[j->gear[k]].item].kind);
     }
     if (fits) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+    return csimi_deny(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first",
                       "a hinge or slider, or a link on a joint of one coordinate");
 }
 
@@ -196,7 +196,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
         if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
+            return csimi_deny(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body",
                               "a rigid body or a link of a tree");
     csimi_joint_frames(&w->store.state, d, j);
     {

@@ -19,14 +19,13 @@ CSIMI_FN csim_status csimi_attach(csim_world *w, const csim_attachment *at, cons
     if (b->kind == CSIM_BODY_TREE) {
         const csimi_tree *tree = s->state.tree + b->tree;
         if (at->node < 0 || at->node >= tree->link_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
-                              "a link of the tree, 0..link_count - 1");
+            return csimi_unfit(&w->error, function, "attachment.node", (double)at->node,
+                               "a link of the tree, 0..link_count - 1");
         *place = csimi_place_link(&s->state, tree->first_link + at->node, at->point);
         return CSIM_OK;
     }
     if (at->node < 0 || at->node >= b->node_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
-                          "0..node count of the body - 1");
+        return csimi_unfit(&w->error, function, "attachment.node", (double)at->node, "0..node count of the body - 1");
     *place = csimi_place_follow(&s->state, csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]));
     return CSIM_OK;
 }
@@ -37,9 +36,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
     if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
     if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
     if (bodies[0] < 0 && bodies[1] < 0)
-        return csimi_fail(&w->error, CSIM_STALE_ID, function, "a and b", false, 0, "at least one body");
+        return csimi_deny(&w->error, CSIM_STALE_ID, function, "a and b", "at least one body");
     if (bodies[0] == bodies[1] && csimi_place_same(ends, ends + 1))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "b", false, 0, "another body or node than a");
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, function, "b", "another body or node than a");
     return CSIM_OK;
 }
 
@@ -49,8 +48,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     static const csimi_field fields[] = {
         CSIMI_FIELD("rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
                     "below 0 (as it is now) or 0..1e9"),
-        CSIMI_AT_LEAST_0(csim_spring_def, stiffness),
-        CSIMI_AT_LEAST_0(csim_spring_def, damping),
+        CSIMI_AT_LEAST_0(csim_spring_def, stiffness), CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
     };
     csimi_place ends[2];
@@ -109,8 +107,7 @@ CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_b
     if (status) return status;
     if ((status = csimi_find_body(w, a, fn, bodies, &w->error)) != 0) return status;
     if ((status = csimi_find_body(w, b, fn, bodies + 1, &w->error)) != 0) return status;
-    if (bodies[0] == bodies[1])
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "b", true, (double)b.index1, "another body than a");
+    if (bodies[0] == bodies[1]) return csimi_unfit(&w->error, fn, "b", (double)b.index1, "another body than a");
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;

@@ -37,7 +37,7 @@ static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int 
     int i, k;
     if (tree->dof_count == 0) return CSIM_OK;
     if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", "positive definite");
     arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
     H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
     x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
@@ -122,7 +122,7 @@ static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *f
     int slot;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, &slot, &w->error)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;

@@ -31,7 +31,7 @@ typedef struct csimi_search {
 
 static bool csimi_query_refused(const csim_query_def *def, csim_status status, const char *fn, const char *field,
                                 const char *allowed) {
-    csimi_fail(def && def->guard == CSIMI_QUERY_GUARD ? def->error : NULL, status, fn, field, false, 0, allowed);
+    csimi_deny(def && def->guard == CSIMI_QUERY_GUARD ? def->error : NULL, status, fn, field, allowed);
     return true;
 }
 

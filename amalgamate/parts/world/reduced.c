@@ -33,8 +33,7 @@ CSIM_API void csim_reduced_needs(const csim_modes *m, csim_capacity *c) {
 static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d) {
     static const char fn[] = "csim_create_reduced";
     static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
     const double *moments;
     csim_status s;
@@ -42,27 +41,25 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_missing(&w->error, fn, "modes");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
-        return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
-                          "made by csim_create_modes or csim_open_modes");
+        return csimi_deny(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", "made by csim_create_modes or csim_open_modes");
     if (!csimi_weighs(d->modes->mass))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass of the modes", true, d->modes->mass, CSIMI_MASSES);
+        return csimi_unfit(&w->error, fn, "mass of the modes", d->modes->mass, CSIMI_MASSES);
     for (moments = csim_modes_arrays(d->modes).moments, k = 0; k < 12; k += 4) /* inertia: two of them */
         if (!d->modes->anchored && !csimi_weighs(moments[k] + moments[(k + 4) % 12]))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "inertia of the modes", true,
-                              moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn, "inertia of the modes", moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
     if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity",
                           "0: the modes were made with fixed vertices");
     if ((s = csimi_check_reals(&w->error, fn, "q", d->q, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_reals(&w->error, fn, "rate", d->rate, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)d->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (csimi_reduced_numbers(d->modes) > 50000000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "numbers of the modes", true,
-                          (double)csimi_reduced_numbers(d->modes), "at most 5e7");
+        return csimi_unfit(&w->error, fn, "numbers of the modes", (double)csimi_reduced_numbers(d->modes),
+                           "at most 5e7");
     return csimi_check_surface(&w->error, fn, &d->surface);
 }
 

@@ -44,7 +44,7 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, NULL);
     if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
     csimi_wake_link(w, slot);
     csimi_drop_link(w, slot);
@@ -152,7 +152,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     int slot, i, hulls, shapes = 0, first_hull = 0;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
     csimi_wake(w, slot);

@@ -64,7 +64,7 @@ static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
 static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
     if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
     return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
@@ -127,7 +127,7 @@ static csim_status csimi_add_a_shape(csim_world *w, const char *fn, csim_body_id
     while (own < b->shape_count && !(w->store.skin[b->first_shape + own].gone &&
                                      w->store.shape_link[b->first_shape + own] == link))
         own++;
-    if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
+    if (own >= 10000) return csimi_unfit(&w->error, fn, "shape", (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
@@ -157,8 +157,7 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
+        return csimi_unfit(&w->error, fn, "shape", (double)shape, "0..shape count - 1, not removed");
     if ((status = csimi_bake_new(w, fn, slot, to ? to : &nothing, 0, &g)) != 0) return status;
     at = w->store.body[slot].first_shape + shape;
     csimi_shape_changed(w, slot); /* what lay on it */
@@ -186,7 +185,7 @@ static csim_status csimi_shapes_mass(csim_world *w, const char *fn, int slot, in
             *mass = part;
     }
     if (mass->mass > 0) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
+    return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", "at least one that has a mass");
 }
 
 CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
@@ -211,7 +210,7 @@ CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, c
     if (b->kind != CSIM_BODY_TREE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
     if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link count - 1");
+        return csimi_unfit(&w->error, fn, "link", (double)link, "0..link count - 1");
     return CSIM_OK;
 }
 
@@ -230,7 +229,7 @@ static csim_status csimi_write_link_mass(csim_world *w, const char *fn, int slot
     csimi_link_weigh(l, m);
     if (!csimi_tree_has_mass(&w->store, tree)) {
         *l = was;
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix",
                           "positive definite: every joint moves some mass or has armature");
     }
     csimi_wake(w, slot);
@@ -248,8 +247,7 @@ CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
     if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
-                          "above 0, at most 1e15");
+        return csimi_unfit(&w->error, fn, "mass.mass", (double)mass->mass, "above 0, at most 1e15");
     CSIMI_MEMSET(&def, 0, sizeof def);
     def.mass = mass->mass;
     def.inertia = mass->inertia;

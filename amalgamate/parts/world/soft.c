@@ -40,14 +40,12 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
                                               int vertex_count, int aggregates) {
     int i;
     if (fixed_count < 0 || (fixed_count > 0 && !fixed))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)fixed_count,
-                          "0, or the length of fixed");
+        return csimi_unfit(&w->error, fn, "fixed_count", (double)fixed_count, "0, or the length of fixed");
     for (i = 0; i < fixed_count; i++)
         if (fixed[i] < 0 || fixed[i] >= vertex_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)fixed[i], "0..vertex_count - 1");
+            return csimi_unfit(&w->error, fn, "fixed", (double)fixed[i], "0..vertex_count - 1");
     if (aggregates < 0 || aggregates > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)aggregates,
-                          "0 (by size) or 1..1000");
+        return csimi_unfit(&w->error, fn, "aggregates", (double)aggregates, "0 (by size) or 1..1000");
     return CSIM_OK;
 }
 
@@ -158,10 +156,10 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
                           "no inverted or flat tets");
     for (i = 0; i < nt; i++)
         if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
-                              def->tet_density ? "tet_density: a quarter of the mass of a tet"
-                                               : "density: a quarter of the mass of a tet",
-                              true, (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
+            return csimi_unfit(&w->error, fn,
+                               def->tet_density ? "tet_density: a quarter of the mass of a tet"
+                                                : "density: a quarter of the mass of a tet",
+                               (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,

@@ -71,8 +71,8 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     csim_status s;
     int dofs;
     if (d->parent < (i == 0 ? -1 : 0) || d->parent >= i)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "parent", true, (double)d->parent,
-                          i == 0 ? "-1 for the first link" : "a link before this one");
+        return csimi_unfit(error, fn, "parent", (double)d->parent,
+                           i == 0 ? "-1 for the first link" : "a link before this one");
     if ((s = csimi_check_enum(error, fn, "joint", (int)d->joint, CSIM_TREE_JOINT_COUNT_)) != 0) return s;
     if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
     if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
@@ -80,15 +80,13 @@ static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, con
     if ((s = csimi_check_softness(error, fn, &d->limit)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
-                          "CSIM_TREE_FLOATING on the first link only");
-    if (dofs == 1 && !(csim_length(d->axis) > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
+        return csimi_unfit(error, fn, "joint", (double)d->joint, "CSIM_TREE_FLOATING on the first link only");
+    if (dofs == 1 && !(csim_length(d->axis) > 0)) return csimi_unfit(error, fn, "axis", 0, "not the zero vector");
     if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || csimi_tree_joint_gives(d) || csimi_is_soft(&d->limit)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort",
                           "none: the joint is not revolute or prismatic");
     if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "armature and drive", false, 0, "none: the joint is floating");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "armature and drive", "none: the joint is floating");
     return CSIM_OK;
 }
 
@@ -98,9 +96,9 @@ static csim_status csimi_tree_link_mass(csim_error *error, const char *fn, const
     csim_rigid_def r = csim_default_rigid_def();
     csim_status s;
     if (d->shape_count < 0 || d->shape_count > 1000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)d->shape_count, "0..1000");
+        return csimi_unfit(error, fn, "shape_count", (double)d->shape_count, "0..1000");
     if (d->shape_count > 0 && !d->shapes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "shapes", false, 0, "not null when shape_count > 0");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, fn, "shapes", "not null when shape_count > 0");
     r.shapes = d->shapes;
     r.shape_count = d->shape_count;
     r.density = d->density;
@@ -111,7 +109,7 @@ static csim_status csimi_tree_link_mass(csim_error *error, const char *fn, const
     if ((s = csimi_rigid_mass(&r, fn, mass, error)) != 0) return s;
     if (d->shape_count == 0) mass->centre = d->centre;
     if (!(mass->mass > 0) && mass->inertia.m[0] > 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, "above 0 with an inertia");
+        return csimi_unfit(error, fn, "mass", (double)mass->mass, "above 0 with an inertia");
     return CSIM_OK;
 }
 
@@ -127,7 +125,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     int i, k, base, blocks = 0;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_tree_def()", def->guard)) != 0) return s;
     if (def->link_count < 1 || def->link_count > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
+        return csimi_unfit(&w->error, fn, "link_count", (double)def->link_count, "1..1000");
     if (!def->links) return csimi_missing(&w->error, fn, "links");
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
@@ -143,7 +141,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
         if ((s = csimi_tree_link_mass(&w->error, name, d, &mass)) != 0) return s;
         for (k = 0; k < d->shape_count; k++) {
             if (csimi_only_static(d->shapes[k].kind))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
+                return csimi_unfit(&w->error, name, "shapes", (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
         if ((s = csimi_check_skins(w, name, -1, d->shapes, d->shape_count)) != 0) return s;
@@ -369,10 +367,10 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
         if (s->state.tree_link[tree->first_link + i].terms > CSIMI_PLACE_TERMS)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
-                              "at most 30 coordinates from a link to the root");
+            return csimi_unfit(&w->error, fn, "a link under too many joints, number", (double)i,
+                               "at most 30 coordinates from a link to the root");
     if (!csimi_tree_has_mass(s, s->count.trees))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+        return csimi_deny(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix",
                           "positive definite: every joint moves some mass or has armature");
     slot = csimi_take_body(w, CSIM_BODY_TREE, def->motion, &def->surface, def->user_data);
     s->body[slot].tree = s->count.trees;

@@ -21,14 +21,11 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
                               CSIM_ACCELERATION_COUNT_)) != 0)
         return s;
     if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.max_iterations", true, (double)p->max_iterations,
-                          "1..1e6");
+        return csimi_unfit(error, function, "solver.max_iterations", (double)p->max_iterations, "1..1e6");
     if (p->window < 0 || p->window > 32)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.window", true, (double)p->window,
-                          "0 (default) or 1..32");
+        return csimi_unfit(error, function, "solver.window", (double)p->window, "0 (default) or 1..32");
     if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
-                          "0 (no step) or 1..1e9");
+        return csimi_unfit(error, function, "solver.certify", (double)p->certify, "0 (no step) or 1..1e9");
     if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     return csimi_solver_check(p, error); /* no step asks again */
 }
@@ -43,8 +40,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     int i;
     for (i = 0; i < (int)(sizeof value / sizeof *value); i++)
         if (value[i] < 0 || value[i] > 50000000)
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
-                              "0 (default) or 1..5e7");
+            return csimi_unfit(error, function, names[i], (double)value[i], "0 (default) or 1..5e7");
     return CSIM_OK;
 }
 
@@ -61,12 +57,10 @@ static csim_status csimi_check_paths(bool follow, const char *function, csim_err
 
 static csim_status csimi_check_budget(const csim_solver_params *solver, int budget, const char *function,
                                       csim_error *error) {
-    if (budget < 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "budget", true, (double)budget,
-                          "0 (none) or visits of contacts");
+    if (budget < 0) return csimi_unfit(error, function, "budget", (double)budget, "0 (none) or visits of contacts");
     if (budget > 0 && solver->solver != CSIM_SOLVER_AUTO && solver->solver != CSIM_SOLVER_BOUNDED)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "budget", true, (double)budget,
-                          "0 with a solver that is neither CSIM_SOLVER_AUTO nor CSIM_SOLVER_BOUNDED");
+        return csimi_unfit(error, function, "budget", (double)budget,
+                           "0 with a solver that is neither CSIM_SOLVER_AUTO nor CSIM_SOLVER_BOUNDED");
     return CSIM_OK;
 }
 
@@ -78,11 +72,9 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_UNIT(csim_world_def, stabilization),
         CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed), CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
         CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, hit_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
         CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
     };
@@ -94,8 +86,8 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
     if ((s = csimi_check_enum(error, function, "on_uncertified", (int)d->on_uncertified, CSIM_UNCERTIFIED_COUNT_)) != 0)
         return s;
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
-                          "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+        return csimi_unfit(error, function, "law", (double)d->law,
+                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
 #ifdef CONDSIM_NO_LAWS
     if (d->law != CSIM_LAW_STRICT)
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
@@ -103,8 +95,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
 #endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
-                          "alloc and free both set, or both null");
+        return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "allocator", "alloc and free both set, or both null");
     if ((s = csimi_check_capacity(&d->capacity, function, error)) != 0) return s;
     if ((s = csimi_check_budget(&d->solver, d->budget, function, error)) != 0) return s;
     if ((s = csimi_check_paths(d->follow_paths, function, error)) != 0) return s;
@@ -211,8 +202,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
     capacity = csimi_first_capacity(def);
     used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
     if (used > SIZE_MAX - csimi_header_bytes())
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", false, 0,
-                          "sizes that fit in memory");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", "sizes that fit in memory");
     *bytes = csimi_header_bytes() + used;
     return CSIM_OK;
 }
@@ -226,7 +216,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     if (!block || !world) return csimi_missing(error, "csim_create_world_in", block ? "world" : "block");
     if ((s = csim_world_bytes(def, &needed, error)) != 0) return s;
     if ((uintptr_t)block % 64 != 0)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", false, 0, "aligned to 64 bytes");
+        return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", "aligned to 64 bytes");
     if (bytes < needed)
         return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", true, (double)bytes,
                           "at least what csim_world_bytes says for this definition");
@@ -287,7 +277,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!capacity) return csimi_missing(&w->error, "csim_world_reserve", "capacity");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
     return csimi_ensure(w, &need, "csim_world_reserve");
@@ -304,7 +294,7 @@ CSIM_API const char *csim_last_error(const csim_world *w) { return w ? w->error.
 CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, NULL);
     if ((s = csimi_check_vec(&w->error, "csim_world_set_gravity", "gravity", gravity)) != 0) return s;
     if (gravity.x != w->def.gravity.x || gravity.y != w->def.gravity.y || gravity.z != w->def.gravity.z)
         csimi_wake_all(w);
@@ -321,7 +311,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
     const int old_budget = w->def.budget;
     csimi_counts need = w->store.capacity;
     csim_status s;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, function, NULL, NULL);
     if ((s = csimi_check_solver_params(params, function, &w->error)) != 0) return s;
     if ((s = csimi_check_budget(params, budget, function, &w->error)) != 0) return s;
     w->def.solver = *params;
@@ -351,7 +341,7 @@ CSIM_API csim_status csim_world_set_budget(csim_world *w, int budget) {
 CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator integrator) {
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, false, 0, NULL);
+    if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, NULL);
     if ((s = csimi_check_enum(&w->error, "csim_world_set_integrator", "integrator", (int)integrator,
                               CSIM_INTEGRATOR_COUNT_)) != 0)
         return s;

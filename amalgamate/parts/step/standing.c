@@ -1,0 +1,70 @@
+/* step/standing: shapes that stand where they stood. While neither of two has moved, by not a bit, nor anything was
+   done to it, what the narrow phase would find between them is what it found in the last step: that is told again. */
+#include "private.h"
+
+
+/* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
+#define CSIMI_STANDS_AFTER 2u
+
+static bool csimi_stood(const csim_world *w, int slot) {
+    const csimi_body *b = w->store.body + slot;
+    return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
+}
+
+CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
+    const csimi_state *now = &w->store.state, *next = &f->next;
+    int i;
+    for (i = 0; i < now->rigid_count; i++) {
+        const size_t k = (size_t)i;
+        const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
+                           csimi_differ(next->com + 3 * k, now->com + 3 * k, 3) ||
+                           csimi_differ(next->rotation + 4 * k, now->rotation + 4 * k, 4);
+        if (now->rigid_mode[i] != CSIMI_FIXED && moves)
+            w->store.body[w->store.rigid_body[i]].rest.stirred = (uint32_t)w->steps + 1u;
+    }
+}
+
+/* ---- contacts of the last step by the pair of shapes they belong to, whose contacts follow each other */
+
+static bool csimi_same_shapes(const csim_contact_info *a, const csim_contact_info *b) {
+    return a->body_a.index1 == b->body_a.index1 && a->body_b.index1 == b->body_b.index1 && a->shape_a == b->shape_a &&
+           a->shape_b == b->shape_b;
+}
+
+static uint64_t csimi_shapes_key(const csim_contact_info *c) {
+    return csimi_mix64((uint64_t)c->body_a.index1 << 32 | c->body_b.index1,
+                       (uint64_t)(uint32_t)c->shape_a << 32 | (uint32_t)c->shape_b);
+}
+
+CSIMI_FN void csimi_index_standing(csimi_detector *d) {
+    const csim_world *w = d->world;
+    const csim_contact_info *c = w->store.contact;
+    const csim_real h = (csim_real)w->last_h;
+    int i;
+    d->kept.table_size = 0;
+    if (w->scattered == w->steps + 1 || csimi_differ(&h, &d->frame->h, 1)) return;
+    csimi_last_clear(&d->kept, w->store.count.contacts);
+    for (i = 0; i < w->store.count.contacts; i++)
+        if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);
+}
+
+CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_store *s = &d->world->store;
+    const csimi_last_table *r = &d->kept;
+    csim_contact_info pair;
+    int at, i;
+    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return false;
+    pair.body_a.index1 = (uint32_t)a->body + 1u;
+    pair.body_b.index1 = (uint32_t)b->body + 1u;
+    pair.shape_a = csimi_own_shape(s, a->body, a->item);
+    pair.shape_b = csimi_own_shape(s, b->body, b->item);
+    at = csimi_slot_of(r, csimi_shapes_key(&pair));
+    while (r->table[at] >= 0 && !csimi_same_shapes(s->contact + r->table[at], &pair))
+        at = (at + 1) & (r->table_size - 1);
+    if (r->table[at] < 0) return false;
+    for (i = r->table[at]; i < s->count.contacts && csimi_same_shapes(s->contact + i, &pair); i++)
+        csimi_found_shapes(d, a, b, s->contact[i].id, s->contact[i].point, s->contact[i].normal, s->contact[i].gap);
+    return true;
+}
+
+#undef CSIMI_STANDS_AFTER
