@@ -313,6 +313,10 @@ $(BUILD)/bench/bench_queries: tests/bench_queries.c condsim.h $(BOX3D_OBJECTS)
 bench-queries: $(BUILD)/bench/bench_queries
 	@$<
 
+$(BUILD)/bench/bench_worlds: tests/bench_worlds.c examples/scenes/threads.c examples/scenes/threads.h condsim.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. tests/bench_worlds.c examples/scenes/threads.c -o $@ -lm -lpthread
+
 $(BUILD)/bench/condsim-scene: $(wildcard examples/scenes/*.c) examples/modes/modes.c $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(filter %.c,$^) -o $@ -lm
@@ -321,7 +325,7 @@ peers: condsim.h
 	@CC="$(CC)" CXX="$(CXX)" sh tests/peers.sh
 
 # writes docs/results/realtime.md; ten minutes
-bench-realtime: $(BUILD)/bench/condsim-scene peers
+bench-realtime: $(BUILD)/bench/condsim-scene $(BUILD)/bench/bench_worlds peers
 	@SCENE=$(BUILD)/bench/condsim-scene sh tests/realtime.sh
 
 bench: $(BENCHES) bench-realtime

@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 821086c12afe0f6b
+   Hash of the parts: 427cf5e9e91a40ad
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1683,6 +1683,12 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
+/* Steps many worlds [count], each to the same bits as alone, side by side by the threads behind tasks (null: one after
+   the other). None is named twice, their own def.tasks stay empty, and callbacks of two may run at once. status [count]
+   gets what each said; returns the first that is not CSIM_OK, and the others are stepped all the same. Fails:
+   CSIM_NULL_ARGUMENT (worlds, status), CSIM_OUT_OF_RANGE (count < 0). */
+CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim_real h, const csim_tasks *tasks,
+                                      csim_status *status);
 /* Of the last step, also when it failed, in a filter of the one under way; all zero before the first. Null: all zero
    but result, CSIM_RESULT_NOT_FINITE. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
@@ -3101,11 +3107,10 @@ typedef uint64_t csimi_bits;
 CSIMI_FN bool csimi_finite(csim_real x);
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
 
-/* The one place every failure passes through (put a breakpoint here). Fills *error (may be null) with
-   "function: field is value; allowed: allowed" and returns status. field and allowed may be null; value is printed
-   only when has_value. */
+/* Fills *error (may be null) with "function: field is value; allowed: allowed" and returns status. field and allowed
+   may be null. Every failure passes through csimi_refuse (put a breakpoint there). */
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
-                                bool has_value, double value, const char *allowed);
+                                double value, const char *allowed);
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
 CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
                                 const char *allowed); /* without a value */
@@ -6178,8 +6183,6 @@ CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j);
-CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
-                                      const char *allowed);
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);
 
 /* ---- tree_state.c, reduced_state.c */
@@ -6253,7 +6256,9 @@ typedef struct csimi_field {
     CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
         CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
         CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
-#define CSIMI_AT_LEAST_0(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, false, false, "0..1e15")
+#define CSIMI_WITHIN(type, field, lowest, highest, range) \
+    CSIMI_FIELD(#field, offsetof(type, field), lowest, highest, false, false, range)
+#define CSIMI_AT_LEAST_0(type, field) CSIMI_WITHIN(type, field, 0, 1e15, "0..1e15")
 #define CSIMI_POSITIVE(type, field) \
     CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15")
 #define CSIMI_UNIT(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1, false, false, "0..1")
@@ -7228,7 +7233,7 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 }
 #endif
 
-CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
+static csim_status csimi_refuse(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {
 #ifdef CONDSIM_NO_ERROR_TEXT
     (void)function, (void)field, (void)has_value, (void)value, (void)allowed;
@@ -7258,14 +7263,18 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 
 CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
                                 const char *allowed) {
-    return csimi_fail(error, status, function, field, false, 0, allowed);
+    return csimi_refuse(error, status, function, field, false, 0, allowed);
+}
+CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
+                                double value, const char *allowed) {
+    return csimi_refuse(error, status, function, field, true, value, allowed);
 }
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
     return csimi_deny(error, CSIM_NULL_ARGUMENT, function, field, "not null");
 }
 CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
                                  const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, value, allowed);
 }
 
 /* ==== begin base/memory.c ======================================================================================= */
@@ -10449,7 +10458,7 @@ CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_
     if ((uintptr_t)bytes % 8)
         return csimi_unfit(error, "csim_open_modes", "bytes: address modulo 8", (double)((uintptr_t)bytes % 8), "0");
     fault = csimi_modes_fault((const csim_modes *)bytes, size);
-    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
+    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", (double)size, fault);
     *modes = (const csim_modes *)bytes;
     return CSIM_OK;
 }
@@ -12877,7 +12886,7 @@ CSIM_API csim_shape csim_hull(const csim_vec3 *points, int point_count) {
 /* A length in (0, 1e9], or in [0, 1e9] where zero is allowed. */
 static csim_status csimi_check_length(const char *function, const char *field, csim_real value, bool zero,
                                       csim_error *error) {
-    if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)value, "finite");
+    if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, (double)value, "finite");
     if (value > 0 && value <= CSIMI_LONGEST) return CSIM_OK;
     if (zero && value == 0) return CSIM_OK;
     return csimi_unfit(error, function, field, (double)value, zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
@@ -12904,7 +12913,7 @@ static csim_status csimi_check_points(const char *function, const csim_shape *s,
     int i, k;
     if (!s->points) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "points", "4 to 1e6 points");
     if (s->point_count < 4 || s->point_count > 1000000)
-        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
+        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
         csim_real x[3];
         csimi_store3(x, s->points[i]);
@@ -12928,7 +12937,7 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     if (!s) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "shape", "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
     if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", (double)s->kind,
                           "builds without CONDSIM_NO_ROUND, BOXES, CYLINDERS, HULLS or FIELDS");
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
@@ -13091,7 +13100,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     csim_status status;
     int k;
     if (!csimi_finite(density) || !(density > 0))
-        return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
+        return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density",
                           (double)density, "above 0 kg/m^3");
     if (csimi_only_static(shape->kind))
         return csimi_deny(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles",
@@ -15632,15 +15641,14 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
         return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "block",
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", (double)f->samples,
                           "triangles made by a build with this csim_real");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES) most = 10000000;
     for (k = 0; k < 3; k++)
         if (f->n[k] < 1 || f->n[k] > most || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
-            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
-                              "1..20000, of triangles 1e7");
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", (double)f->n[k], "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", (double)bytes,
                           "all the bytes of the field, made by this version");
     if (f->hash != csimi_field_hash(f)) return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "hash", "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -16038,13 +16046,13 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
         return csimi_unfit(error, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
                            (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
     if (!csimi_finite(d->cell))
-        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
         return csimi_unfit(error, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", (double)d->heights[i], "finite numbers");
         if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
             return csimi_unfit(error, fn, "heights", (double)d->heights[i], "-1e6..1e6");
     }
@@ -16096,7 +16104,7 @@ CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 64 != 0) return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "block", "aligned to 64 bytes");
     if (bytes < needed)
-        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
+        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", (double)bytes, "at least what the definition needs");
     return CSIM_OK;
 }
 
@@ -16113,14 +16121,13 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
         return csimi_unfit(error, fn, "scale", (double)scale, "above 0, at most 1e9");
     for (i = 0; i < 3 * vertex_count; i++) {
         const csim_real x = vertices[i];
-        if (!csimi_finite(x))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", (double)x, "finite numbers");
         if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
             return csimi_unfit(error, fn, "vertices", (double)x, "within 1e6 m when scaled");
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i], "0..vertex_count - 1");
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", (double)triangles[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 
@@ -19669,7 +19676,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
     size = csim_sub(m->high, m->low);
     longest = csimi_max(size.x, csimi_max(size.y, size.z));
     if (!(longest > CSIM_R(1e-6)))
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", true, (double)longest, "above 1e-6 m");
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", (double)longest, "above 1e-6 m");
     m->cell = longest / (csim_real)d->resolution;
     m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
     if (d->spacing < 0 || m->spacing < longest / 1000)
@@ -20046,11 +20053,11 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
     csimi_study_edges(&m, &suspect);
     csimi_study_faces(&m);
     if (def->strict && suspect >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge", true,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge",
                           (double)suspect, "strict: every edge in two triangles that run through it both ways");
     inside = csimi_mesh_distances(&m, (float *)(void *)(f + 1));
     if (inside <= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", true, (double)inside,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", (double)inside,
                           inside < 0 ? "an inside: this mesh is inside out" : "a mesh that encloses something");
     csimi_mesh_moments(&m, f);
     csimi_write_samples(&m);
@@ -20336,7 +20343,7 @@ CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def
     b.field->samples = (int32_t)sizeof(csim_real);
     flat = csimi_triangles_set(&b);
     if (flat >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", (double)flat,
                           "three corners that are not in one line");
     for (k = 0; k < 3; k++) {
         b.field->low[k] = (double)b.surface.box[1 + 4 * k];
@@ -20366,7 +20373,7 @@ static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, con
         length = csimi_append_text(place->field, sizeof place->field, length, "]");
     }
     csimi_append_text(place->field, sizeof place->field, length, member);
-    return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
+    return csimi_fail(place->error, status, "csim_problem_check", place->field, value, allowed);
 }
 
 static csim_status csimi_bad(csimi_spot *place, const char *array, long index, const char *member, double value,
@@ -25001,7 +25008,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
                           params->shift && c->map.nodal.virtual_count > 0);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
@@ -30412,7 +30419,7 @@ static csim_status csimi_impulse_null(csim_error *error, const char *name) {
 }
 
 static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {
-    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, true, value, allowed);
+    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, value, allowed);
 }
 
 static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
@@ -30637,7 +30644,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  "a solver of the impulse level, as csim_describe_solver says");
     if (workspace_bytes < csim_impulse_bytes(problem, params))
-        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", true, (double)workspace_bytes,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", (double)workspace_bytes,
                           "csim_impulse_bytes of the problem");
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
@@ -31012,8 +31019,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
     if (csimi_solver_rows(params) && !W.rows)
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)
@@ -31250,7 +31257,7 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
                                       csim_error *error) {
     if (csimi_bodies_take(problem))
         return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
-    return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true, 0,
+    return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", 0,
                       "SWEEP by name, or a build without CONDSIM_NO_COND: A is no set of bodies");
 }
 #endif
@@ -31812,8 +31819,8 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
     if (!csimi_bodies_take(&s.inner))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
     outcome->solver = CSIM_SOLVER_XPBD;
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_all_finite(solution->v, 3 * problem->A.n) && csimi_xpbd_open(&s, params, solution))
@@ -33359,8 +33366,8 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          csimi_solver_traits_of(params->solver)->needs);
 #ifndef CONDSIM_NO_IMPULSE
     if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
 #endif
@@ -33388,8 +33395,8 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
-        return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, CSIMI_SOLVERS_THERE);
+        return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          CSIMI_SOLVERS_THERE);
     return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
                              error);
 }
@@ -33399,7 +33406,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
 
 CSIMI_FN csim_status csimi_check_guard(csim_error *error, const char *function, const char *def, uint32_t guard) {
     if (guard == CSIMI_GUARD) return CSIM_OK;
-    return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, function, "guard", true, (double)guard, def);
+    return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, function, "guard", (double)guard, def);
 }
 
 CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
@@ -33414,38 +33421,34 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
 #endif
         csim_real x;
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
-        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, (double)x, range);
         if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
             return csimi_unfit(error, function, name, (double)x, range);
     }
     return CSIM_OK;
 }
 
-#define CSIMI_SURFACE(part) \
-    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), -1e9, 1e9, false, false, "-1e9..1e9")
+#define CSIMI_SURFACE(part, lowest, highest, range) \
+    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), lowest, highest, false, false, range)
+#define CSIMI_SURFACE_VEC(vec3)                                                                           \
+    CSIMI_SURFACE(vec3.x, -1e9, 1e9, "-1e9..1e9"), CSIMI_SURFACE(vec3.y, -1e9, 1e9, "-1e9..1e9"), \
+        CSIMI_SURFACE(vec3.z, -1e9, 1e9, "-1e9..1e9")
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
-                    "-1 (isotropic) or 0..1e6"),
-        CSIMI_SURFACE(friction_direction.x), CSIMI_SURFACE(friction_direction.y), CSIMI_SURFACE(friction_direction.z),
-        CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
-        CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
-        CSIMI_SURFACE(velocity.x), CSIMI_SURFACE(velocity.y), CSIMI_SURFACE(velocity.z),
-        CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
-                    "0..1000"),
-    };
+        CSIMI_SURFACE(friction, 0, 1e6, "0..1e6"), CSIMI_SURFACE(friction2, -1, 1e6, "-1 (isotropic) or 0..1e6"),
+        CSIMI_SURFACE_VEC(friction_direction), CSIMI_SURFACE_VEC(velocity), CSIMI_SURFACE(restitution, 0, 1, "0..1"),
+        CSIMI_SURFACE(thickness, 0, 1e3, "0..1000"), CSIMI_SURFACE(rolling_resistance, 0, 1e3, "0..1000")};
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
 #ifdef CONDSIM_NO_JOINTS
     if (def->rolling_resistance > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance",
                           (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
 #endif
 #ifdef CONDSIM_NO_LAWS
     if (def->friction2 >= 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", true, (double)def->friction2,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", (double)def->friction2,
                           "builds without CONDSIM_NO_LAWS");
 #endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
@@ -33472,8 +33475,7 @@ static csim_status csimi_check_parts(csim_error *error, const char *function, co
         if (finite && csimi_abs(x[k]) <= most) continue;
         end[1] = part[k];
         csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), end);
-        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, true, (double)x[k],
-                          allowed);
+        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, (double)x[k], allowed);
     }
     return CSIM_OK;
 }
@@ -33510,7 +33512,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
                                        int n) {
     int i;
     for (i = 0; x && i < n; i++) {
-        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
+        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, (double)x[i], "finite");
         if (csimi_abs(x[i]) > CSIM_R(1e15)) return csimi_unfit(error, fn, field, (double)x[i], "-1e15..1e15");
     }
     return CSIM_OK;
@@ -33519,8 +33521,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
 CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
     static const csimi_field fields[] = {
         CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+        CSIMI_WITHIN(csim_softness, frequency, 0, 1e6, "0..1e6"), CSIMI_WITHIN(csim_softness, ratio, 0, 1e6, "0..1e6")};
     return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -33530,18 +33531,19 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                                             int joints, const char *function, csim_error *error) {
     const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
     if (variational && trees > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", true, (double)integrator,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", (double)integrator,
                           "CSIM_BACKWARD_EULER or CSIM_MIDPOINT: the mass of a tree changes with its pose");
     if (integrator == CSIM_HALF_STEP && joints > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", (double)integrator,
                           "CSIM_TWO_STEP, CSIM_MIDPOINT or CSIM_BACKWARD_EULER");
     if (integrator == CSIM_HALF_STEP && def->law != CSIM_LAW_STRICT)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", true, (double)def->law,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", (double)def->law,
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
     return CSIM_OK;
 }
 
 #undef CSIMI_SURFACE
+#undef CSIMI_SURFACE_VEC
 
 /* ==== begin store/look.c ======================================================================================== */
 #if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
@@ -34011,11 +34013,10 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     scratch = w->scratch(&grown.capacity, &w->def.solver);
     csimi_store_layout(&grown, scratch, &arena);
     if (arena.overflow)
-        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, true, (double)wanted,
-                          "sizes that fit in memory");
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, (double)wanted, "sizes that fit in memory");
     block = (unsigned char *)csimi_heap_alloc(&w->heap, arena.used);
     if (!block)
-        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", (double)arena.used,
                           "what the allocator and its limits give");
     arena = csimi_arena_in(block, arena.used);
     csimi_store_layout(&grown, scratch, &arena);
@@ -34047,7 +34048,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
     length = csimi_append_int(allowed, sizeof allowed, length, have);
     csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
-    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
+    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, (double)wanted, allowed);
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
@@ -34247,13 +34248,12 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *w, int slot) {
 
 CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *function, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", true, 0, "an id made by a create call");
+    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", 0, "an id made by a create call");
     if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", true, (double)id.index1, "an id of this world");
+        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", (double)id.index1, "an id of this world");
     if (id.index1 > (uint32_t)w->store.count.bodies || !w->store.body[id.index1 - 1].alive ||
         w->store.body[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, function, "id", true, (double)id.index1,
-                          "an id whose body still exists");
+        return csimi_fail(error, CSIM_STALE_ID, function, "id", (double)id.index1, "an id whose body still exists");
     *slot = (int)(id.index1 - 1);
     return CSIM_OK;
 }
@@ -34267,12 +34267,12 @@ CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, 0, "an id made by a create call");
+    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
     if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", true, (double)id.index1, "an id of this world");
+        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)id.index1, "an id of this world");
     if (id.index1 > (uint32_t)w->store.count.links || !w->store.link[id.index1 - 1].alive ||
         w->store.link[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, (double)id.index1, "an id whose link still exists");
+        return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)id.index1, "an id whose link still exists");
     *slot = (int)(id.index1 - 1);
     return CSIM_OK;
 }
@@ -35402,16 +35402,11 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
 #if !defined(CONDSIM_NO_JOINTS)
 /* store/joint_state: what a program asks of joints and sets. */
 
-CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
-                                       const char *allowed) {
-    return csimi_unfit(e, fn, field, value, allowed);
-}
-
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m) {
-    static const csimi_field fields[] = {CSIMI_ANY(csim_motor, target), CSIMI_POSITIVE(csim_motor, speed),
-                                         CSIMI_AT_LEAST_0(csim_motor, force)};
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_motor, target), CSIMI_POSITIVE(csim_motor, speed), CSIMI_AT_LEAST_0(csim_motor, force)};
     if ((unsigned)m->kind >= (unsigned)CSIM_MOTOR_COUNT_)
-        return csimi_joint_range(e, fn, "motor.kind", (double)(int)m->kind, "a csim_motor_kind");
+        return csimi_unfit(e, fn, "motor.kind", (double)(int)m->kind, "a csim_motor_kind");
     return csimi_check_fields(e, fn, m, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -35419,9 +35414,9 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
-    static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
-                                         CSIMI_ANY(csim_axis_def, target), CSIMI_ANY(csim_axis_def, rate),
-                                         CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper), CSIMI_ANY(csim_axis_def, target),
+        CSIMI_ANY(csim_axis_def, rate), CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
     const bool used = csimi_axis_used(a) || csimi_is_soft(&a->limit) || a->hold != CSIM_HOLD_AS_KIND;
     csim_status s;
     if ((s = csimi_check_fields(e, fn, a, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
@@ -35429,12 +35424,12 @@ CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_
     if ((s = csimi_check_softness(e, fn, &a->limit)) != 0) return s;
     if ((s = csimi_check_softness(e, fn, &a->spring)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &a->motor)) != 0) return s;
-    if (a->lower > a->upper) return csimi_joint_range(e, fn, "lower", (double)a->lower, "at most upper");
+    if (a->lower > a->upper) return csimi_unfit(e, fn, "lower", (double)a->lower, "at most upper");
     if (a->hold == CSIM_HOLD_LOCKED && csimi_axis_used(a))
-        return csimi_joint_range(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
+        return csimi_unfit(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
     if (used && (kind == CSIM_JOINT_GEAR || kind == CSIM_JOINT_ROPE || (kind == CSIM_JOINT_DISTANCE && i > 0) ||
                  (kind == CSIM_JOINT_MOUSE && i > 2)))
-        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", true, (double)i, "an axis that this kind has");
+        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", (double)i, "an axis that this kind has");
     return CSIM_OK;
 }
 
@@ -35474,7 +35469,7 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
     csim_status s = csimi_find_link(w, id, fn, &slot, error);
     if (s) return s;
     if (w->store.link[slot].kind != CSIMI_JOINT)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint or pin");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a joint or pin");
     *item = w->store.link[slot].item;
     return CSIM_OK;
 }
@@ -35620,7 +35615,7 @@ static csim_status csimi_change_coordinate(csim_world *w, csim_link_id id, const
     if ((*j)->axes >= 0 && csimi_axes_main((*j)->kind) >= 0)
         *axis = w->store.axes[(*j)->axes].axis + csimi_axes_main((*j)->kind);
     else if (!csimi_joint_has_coordinate((*j)->kind))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a hinge or slider");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a hinge or slider");
     return CSIM_OK;
 }
 
@@ -35646,7 +35641,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     if (!csimi_finite(lower) || !csimi_finite(upper))
         return csimi_deny(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
-        return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
+        return csimi_unfit(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
     *(axis ? &axis->limited : &j->limited) = limited;
     *(axis ? &axis->lower : &j->lower) = lower;
     *(axis ? &axis->upper : &j->upper) = upper;
@@ -35675,7 +35670,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
     if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
     if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", true, (double)(int)axis, "an axis it has");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", (double)(int)axis, "an axis it has");
     item = (int)(j - w->store.joint);
     if (j->axes < 0) {
         need = w->store.count;
@@ -35723,7 +35718,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
     if (status) return status;
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a joint to the world");
     j->end[1] = csimi_place_ground(point);
     csimi_wake_link(w, j->link);
     return CSIM_OK;
@@ -35859,7 +35854,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     if (!w) return CSIM_NULL_ARGUMENT;
     if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
     if (w->store.body[slot].kind != CSIM_BODY_TREE)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a tree");
     *tree = w->store.state.tree + w->store.body[slot].tree;
     if (link < 0 || link >= (*tree)->link_count)
         return csimi_unfit(error, fn, "link", (double)link, "0..link_count - 1");
@@ -35881,7 +35876,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     const csimi_tree *tree = NULL;                                                                 \
     csim_status status;                                                                            \
     if (!(w)) return CSIM_NULL_ARGUMENT;                                                           \
-    if ((w)->locked) return csimi_fail(&(w)->error, CSIM_LOCKED, function, NULL, false, 0, NULL);  \
+    if ((w)->locked) return csimi_deny(&(w)->error, CSIM_LOCKED, function, NULL, NULL);            \
     if ((status = csimi_find_tree(w, id, link, function, &tree, &(w)->error)) != 0) return status; \
     s = &(w)->store
 
@@ -36054,7 +36049,7 @@ CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const c
 static csim_status csimi_one_coordinate(csim_world *w, const csimi_tree_link *link, csim_tree_joint ball,
                                         const char *fn) {
     if (ball == CSIM_TREE_BALL ? link->joint == CSIM_TREE_BALL : link->dofs == 1) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)link->joint,
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)link->joint,
                       ball == CSIM_TREE_BALL ? "a ball joint" : "revolute or prismatic");
 }
 
@@ -36103,9 +36098,9 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
 CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort) {
     static const char fn[] = "csim_tree_set_drive";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, effort)};
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort)};
     csim_tree_link_def d;
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
@@ -36116,7 +36111,7 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     d.effort = effort;
     if ((status = csimi_check_fields(&w->error, fn, &d, fields, 3)) != 0) return status;
     if (l->dofs == 6 || l->dofs == 0 || (l->dofs == 3 && effort > 0))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
     if (effort > 0 && l->slack < 0)
         return csimi_unfit(&w->error, fn, "effort", (double)effort,
@@ -36162,8 +36157,8 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
 CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
     static const char fn[] = "csim_tree_set_friction";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_tree_link_def, damping), CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
     csim_tree_link_def d;
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
@@ -36185,9 +36180,9 @@ CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
     if (l->dofs == 6)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint, "not floating");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)l->joint, "not floating");
     if (!(share >= 0 && share <= 1))
-        return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share", true,
+        return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share",
                           (double)share, "0..1");
     csimi_wake_tree(w, tree);
     l->gravity_share = share;
@@ -36251,7 +36246,7 @@ static csim_status csimi_find_reduced(const csim_world *w, csim_body_id id, cons
     csim_status s;
     if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
     if (w->store.body[slot].kind != CSIM_BODY_REDUCED)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a reduced body");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a reduced body");
     *index = w->store.body[slot].tree;
     *tree = w->store.state.tree + *index;
     return CSIM_OK;
@@ -36301,7 +36296,7 @@ CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, cons
     csim_status s = csimi_find_body(w, id, fn, slot, error);
     if (s) return s;
     if (w->store.body[*slot].kind == CSIM_BODY_CABLE) return CSIM_OK;
-    return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a cable");
+    return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a cable");
 }
 
 /* ---- reading */
@@ -36616,7 +36611,7 @@ CSIMI_FN bool csimi_lump_weigh(csimi_store *s, const csimi_body *b, csim_real ma
     int slot;                                                                                     \
     csim_status status;                                                                           \
     if (!(w)) return CSIM_NULL_ARGUMENT;                                                          \
-    if ((w)->locked) return csimi_fail(&(w)->error, CSIM_LOCKED, function, NULL, false, 0, NULL); \
+    if ((w)->locked) return csimi_deny(&(w)->error, CSIM_LOCKED, function, NULL, NULL);            \
     if ((status = csimi_find_body(w, id, function, &slot, &(w)->error)) != 0) return status;      \
     s = &(w)->store;                                                                              \
     b = s->body + slot
@@ -36767,7 +36762,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "linear", linear)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "angular", angular)) != 0) return status;
     if (b->motion == CSIM_STATIC)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", (double)id.index1,
                           "a body that is not static");
     if (b->motion == CSIM_DYNAMIC || csimi_any_vec(linear) || csimi_any_vec(angular)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
@@ -36777,7 +36772,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
     } else if (b->tree >= 0) {
         if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", (double)id.index1,
                               "a tree with a floating first link, a reduced body that is not anchored");
         csimi_reduced_refresh(s, b->tree);
     } else {
@@ -36799,8 +36794,8 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
         if (b->kind == CSIM_PARTICLE && csimi_any_vec(torque))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", true,
-                              (double)csim_length(torque), "0 for a particle");
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", (double)csim_length(torque),
+                              "0 for a particle");
         csimi_lump_push(s, b, force, torque);
     }
     return CSIM_OK;
@@ -36823,7 +36818,7 @@ CSIM_API csim_status csim_body_set_awake(csim_world *w, csim_body_id id, bool aw
     CSIMI_OPEN_BODY(w, id, "csim_body_set_awake");
     (void)s;
     if (!awake && !w->def.can_sleep)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", true, 0,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", 0,
                           "true in a world whose definition does not say can_sleep");
     if (awake)
         csimi_wake(w, slot);
@@ -36851,12 +36846,12 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     if ((status = csimi_check_enum(&w->error, "csim_body_set_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
     if (b->disabled)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", (double)id.index1,
                           "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
         if (!CSIMI_HAS_RIGID && motion != CSIM_STATIC)
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", true, (double)motion,
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", (double)motion,
                               "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
@@ -37002,9 +36997,8 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
 
 static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"),
-        CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
-    };
+        CSIMI_WITHIN(csim_activation, pressure, -1e15, 1e15, "-1e15..1e15"),
+        CSIMI_WITHIN(csim_activation, tension, -1e15, 1e15, "-1e15..1e15")};
     csim_status status;
     if (!a) return csimi_missing(&w->error, function, "activation");
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
@@ -37021,8 +37015,7 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     int i;
     CSIMI_OPEN_BODY(w, id, fn);
     if ((status = csimi_check_activation(w, a, fn)) != 0) return status;
-    if (b->kind != CSIM_SOFT)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
+    if (b->kind != CSIM_SOFT) return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a solid");
     if (count < 0 || (tets == NULL) != (count == 0))
         return csimi_unfit(&w->error, fn, "count", (double)count, "the length of tets, or null and 0 for all");
     for (i = 0; i < count; i++)
@@ -37047,12 +37040,13 @@ static void csimi_scale_rows(csim_real *x, int first, int rows, int width, int f
 }
 
 CSIM_API csim_status csim_body_scale_stiffness(csim_world *w, csim_body_id id, csim_real factor) {
-    static const csimi_field fields[] = {CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
+    static const csimi_field fields[] = {
+        CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
     static const char fn[] = "csim_body_scale_stiffness";
     CSIMI_OPEN_BODY(w, id, fn);
     if ((status = csimi_check_fields(&w->error, fn, &factor, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if (b->kind != CSIM_SOFT && b->kind != CSIM_BODY_CLOTH && b->kind != CSIM_BODY_CABLE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid, cloth or cable");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a solid, cloth or cable");
     csimi_wake(w, slot);
     csimi_scale_rows(s->state.tet_lame, b->first_tet, b->tet_count, 3, 0, 2, factor);
     csimi_scale_rows(s->state.membrane_data, b->first_membrane, b->membrane_count, 4, 1, 3, factor);
@@ -37115,7 +37109,7 @@ static csim_status csimi_read_body(const csim_world *w, csim_body_id id, const v
 }
 
 static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *fn, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, allowed);
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, allowed);
 }
 
 /* ---- surfaces */
@@ -37208,8 +37202,7 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
     csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
     if (status) return status;
 #ifdef CONDSIM_NO_EVENTS
-    if (sensor)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
+    if (sensor) return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
     csimi_shape_changed(w, (int)id.index1 - 1);
@@ -37300,7 +37293,7 @@ CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *
 
 static csim_status csimi_check_number(csim_world *w, const char *fn, const char *field, csim_real x, csim_real low,
                                       csim_real high, const char *allowed) {
-    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
+    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, (double)x, allowed);
     if (x >= low && x <= high) return CSIM_OK;
     return csimi_unfit(&w->error, fn, field, (double)x, allowed);
 }
@@ -37385,7 +37378,7 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     s = &w->store;
     i = s->body[slot].rigid;
     if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
-    if (!mass) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", "not null");
+    if (!mass) return csimi_missing(&w->error, fn, "mass");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;
@@ -37545,7 +37538,7 @@ static bool csimi_unsound(const csimi_staged *s, const char *array, long item, c
     }
     if (part[0]) n = csimi_append_text(name, sizeof name, n, ".");
     csimi_append_text(name, sizeof name, n, part);
-    csimi_fail(s->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", name, true, value, allowed);
+    csimi_fail(s->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", name, value, allowed);
     return false;
 }
 
@@ -38801,7 +38794,7 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
 static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
 
 static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -38918,7 +38911,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
@@ -39236,7 +39229,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     csimi_pop(arena, mark);
     w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].bind) table[i].bind(&s->state, &s->A);
@@ -41510,7 +41503,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", (double)pairs,
                       "at most capacity.pairs; call csim_world_reserve");
 }
 
@@ -41550,7 +41543,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
         f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
     }
     return CSIM_OK;
@@ -43036,7 +43029,7 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
     }
     w->def.capacity.tree_rows = csimi_imax(w->def.capacity.tree_rows, f->tree_rows);
     if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", (double)f->tree_rows,
                       "at most capacity.tree_rows");
 }
 
@@ -46684,7 +46677,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
 }
 #endif
@@ -47538,7 +47531,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
-        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate",
                           csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
@@ -47728,20 +47721,20 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     bool full;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_step", NULL, NULL);
-    if (!csimi_finite(h))
-        return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (!csimi_finite(h)) return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1) return csimi_unfit(&w->error, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (!csimi_solver_fits(w))
-        return csimi_fail(
-            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
-            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
+        return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver",
+                          (double)(int)w->def.solver.solver,
+                          "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without "
+                          "solids and cloth");
     if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         full = status == CSIM_CAPACITY && w->grow;
         if (!status && arena.overflow) /* committed: it is not to be tried again */
-            status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
+            status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", (double)arena.high,
                                 "a larger block");
         csimi_keep_stats(w, status);
         if (full) status = csimi_grow(w);
@@ -47750,6 +47743,33 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     if (status) csimi_sleep_on(w);
     w->stats.scratch_bytes = arena.high;
     return status;
+}
+
+/* ---- many worlds */
+
+typedef struct csimi_flock {
+    csim_world *const *world;
+    csim_status *status;
+    csim_real h;
+} csimi_flock;
+
+static void csimi_flock_range(void *context, int begin, int end) {
+    const csimi_flock *f = (const csimi_flock *)context;
+    for (; begin < end; begin++) f->status[begin] = csim_world_step(f->world[begin], f->h);
+}
+
+CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim_real h, const csim_tasks *tasks,
+                                      csim_status *status) {
+    csimi_flock f;
+    int i;
+    if (count < 0) return CSIM_OUT_OF_RANGE;
+    if (count > 0 && (!worlds || !status)) return CSIM_NULL_ARGUMENT;
+    f.world = worlds;
+    f.status = status;
+    f.h = h;
+    csimi_parallel(tasks, count, 1, csimi_flock_range, &f);
+    for (i = 0; i < count && status[i] == CSIM_OK;) i++;
+    return i < count ? status[i] : CSIM_OK;
 }
 
 #undef CSIMI_JOINT_PASSES
@@ -47932,8 +47952,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
 #endif
 #ifdef CONDSIM_NO_EVENTS
         if (shapes[i].sensor)
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
-                              "builds without CONDSIM_NO_EVENTS");
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     }
     return CSIM_OK;
@@ -47973,8 +47992,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         CSIMI_ANY3(csim_rigid_def, velocity), CSIMI_ANY3(csim_rigid_def, angular_velocity),
         CSIMI_POSITIVE(csim_rigid_def, density), CSIMI_AT_LEAST_0(csim_rigid_def, mass),
         CSIMI_ANY9(csim_rigid_def, inertia), CSIMI_ANY3(csim_rigid_def, centre),
-        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
-    };
+        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping)};
     csim_status s;
     int i;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_rigid_def()", def->guard)) != 0) return s;
@@ -47984,7 +48002,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
 #ifdef CONDSIM_NO_RIGID
     if (def->motion != CSIM_STATIC)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", true, (double)def->motion,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", (double)def->motion,
                           "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
 #endif
     if (def->shape_count < 0 || def->shape_count > 10000)
@@ -48156,8 +48174,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
-    };
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance)};
     csim_status s;
     int i, k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_soft_def()", def->guard)) != 0) return s;
@@ -48166,19 +48183,18 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
     if (def->vertex_count < 4 || def->vertex_count > 20000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", (double)def->tet_count, "1..4e7");
     if (!def->vertices || !def->tets) return csimi_missing(&w->error, fn, def->vertices ? "tets" : "vertices");
     if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
         return s;
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
-                              "finite numbers");
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", (double)def->vertices[i], "finite numbers");
     for (i = 0; i < 4 * def->tet_count; i++)
         if (def->tets[i] < 0 || def->tets[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", true, (double)def->tets[i], "0..vertex_count - 1");
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", (double)def->tets[i], "0..vertex_count - 1");
     for (i = 0; def->tet_material && i < def->tet_count; i++)
         if ((s = csimi_check_enum(&w->error, fn, "tet_material", (int)def->tet_material[i], CSIM_MATERIAL_COUNT_)) != 0)
             return s;
@@ -48188,7 +48204,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         for (i = 0; a && i < def->tet_count; i++)
             if (!csimi_finite(a[i]) || (k == 1 ? a[i] <= -1 || a[i] >= CSIM_R(0.5) : a[i] <= 0 || a[i] > CSIM_R(1e15)))
                 return csimi_fail(&w->error, csimi_finite(a[i]) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, names[k],
-                                  true, (double)a[i], k == 1 ? "above -1, below 0.5" : "above 0, at most 1e15");
+                                  (double)a[i], k == 1 ? "above -1, below 0.5" : "above 0, at most 1e15");
     }
     return CSIM_OK;
 }
@@ -48252,7 +48268,7 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     bad = csimi_tet_prepare(nt, def->tets, m->x, m->density, s->state.tet_shape + 9 * s->count.tets,
                             s->state.tet_volume + s->count.tets, m->mass);
     if (bad >= 0)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", true, (double)bad,
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", (double)bad,
                           "no inverted or flat tets");
     for (i = 0; i < nt; i++)
         if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
@@ -48262,10 +48278,10 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
                                (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", (double)i,
                               "every vertex used by a tet");
     if ((bad = csimi_duplicate_tet(def, m)) >= 0)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: duplicate tet", true, (double)bad, "every tet once");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: duplicate tet", (double)bad, "every tet once");
     out->triangles = csimi_tet_surface(nv, nt, def->tets, m->triangles, 4 * nt, m->ints);
     for (i = 0; i < nv; i++) m->count[i] = 0;
     for (i = 0; i < 3 * out->triangles; i++) m->count[m->triangles[i]] = 1;
@@ -48339,7 +48355,7 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
         arena = csimi_arena_in(s->scratch, s->scratch_bytes);
         csimi_mesh_work_layout(&work, def->vertex_count, def->tet_count, &arena);
         if (arena.overflow)
-            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
         if ((status = csimi_study_mesh(w, def, &work, &counts)) != 0) return status;
         need.surface = s->count.surface + counts.surface;
         need.triangles = s->count.triangles + counts.triangles;
@@ -48474,7 +48490,7 @@ static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char 
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
     if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a rigid body or a tree");
 }
 
 /* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
@@ -48550,7 +48566,7 @@ CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const c
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                           "a rigid body; csim_tree_add_shape puts shapes on links");
     return csimi_add_a_shape(w, fn, id, -1, shape, number);
 }
@@ -48602,7 +48618,7 @@ CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                           "a rigid body; csim_tree_set_link_density is for links");
     status = csimi_shapes_mass(w, fn, slot, -1, density, &mass);
     return status ? status : csim_body_set_mass(w, id, &mass);
@@ -48614,8 +48630,7 @@ CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, c
     const csimi_body *b;
     if (status) return status;
     b = w->store.body + *slot;
-    if (b->kind != CSIM_BODY_TREE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+    if (b->kind != CSIM_BODY_TREE) return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a tree");
     if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
         return csimi_unfit(&w->error, fn, "link", (double)link, "0..link count - 1");
     return CSIM_OK;
@@ -48813,7 +48828,7 @@ static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *f
     if (b->kind == CSIM_BODY_TREE)
         return csimi_grip_link(&w->store, b, point, g)
                    ? CSIM_OK
-                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                                 "a tree that has shapes; others by their links");
 #endif
 #ifndef CONDSIM_NO_CABLE
@@ -48956,11 +48971,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_spring";
     static const csimi_field fields[] = {
-        CSIMI_FIELD("rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
-                    "below 0 (as it is now) or 0..1e9"),
+        CSIMI_WITHIN(csim_spring_def, rest_length, -1e9, 1e9, "below 0 (as it is now) or 0..1e9"),
         CSIMI_AT_LEAST_0(csim_spring_def, stiffness), CSIMI_AT_LEAST_0(csim_spring_def, damping),
-        CSIMI_AT_LEAST_0(csim_spring_def, break_force),
-    };
+        CSIMI_AT_LEAST_0(csim_spring_def, break_force)};
     csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
@@ -49074,7 +49087,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
     int i, least = d->closed ? 3 : 2, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d);
     for (i = 0; d->points && i < 3 * nodes; i++)
         if (!csimi_finite(d->points[i]) || csimi_abs(d->points[i]) > CSIM_R(1e9))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", true, (double)d->points[i],
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", (double)d->points[i],
                               "finite numbers in -1e9..1e9");
     if (nodes < least)
         return csimi_unfit(&w->error, fn, "point_count", (double)nodes,
@@ -49083,7 +49096,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         csim_vec3 a = csimi_cable_point(d, i), b = csimi_cable_point(d, i + 1), along = csim_sub(b, a);
         csim_real length = csim_length(along), size = csim_length(a) + csim_length(b);
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", (double)i,
                               "neighbouring points apart");
         mass = (double)d->density * r2 * (double)length;
         if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
@@ -49094,9 +49107,9 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
-                return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
+                return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", (double)i,
                                   "third axes that point along their edges");
         }
     }
@@ -49117,10 +49130,8 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
-        CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
-        CSIMI_ANY3(csim_cable_def, rest_curvature), CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
-    };
+        CSIMI_WITHIN(csim_cable_def, strain, -0.9, 10, "-0.9..10"), CSIMI_ANY3(csim_cable_def, rest_curvature),
+        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping), CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping)};
 #undef CSIMI_SECTION
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cable_def()", d->guard)) != 0) return s;
@@ -49351,10 +49362,10 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
     if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
     if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "body", true, (double)def->body.index1, "a rigid body");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "body", (double)def->body.index1, "a rigid body");
     cable = w->store.body + bodies[0];
     if (cable->closed || cable->bend_count == 0)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "cable", true, (double)def->cable.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "cable", (double)def->cable.index1,
                           "an open cable of two edges at least");
     need = w->store.count;
     if (w->free_link < 0) need.links++;
@@ -49418,33 +49429,31 @@ static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const c
         if ((s = csimi_check_axis(e, fn, d->kind, i, d->axes + i)) != 0) return s;
     for (i = 0; i < 2; i++)
         if (!(d->cone[i] >= 0 && d->cone[i] <= 3) || (d->cone[0] > 0) != (d->cone[1] > 0))
-            return csimi_joint_range(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
+            return csimi_unfit(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
     if (d->cone[0] > 0 && (d->axes[CSIM_AXIS_SWING_Y].limited || d->axes[CSIM_AXIS_SWING_Z].limited))
-        return csimi_joint_range(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
+        return csimi_unfit(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
     return csimi_check_softness(e, fn, &d->cone_limit);
 }
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
-                    "below 0 (as it is now) or 0..1e9"),
+        CSIMI_WITHIN(csim_joint_def, length, -1e9, 1e9, "below 0 (as it is now) or 0..1e9"),
         CSIMI_ANY(csim_joint_def, lower), CSIMI_ANY(csim_joint_def, upper), CSIMI_ANY(csim_joint_def, ratio),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
-    };
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque)};
     csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
     if (s) return s;
     if ((unsigned)d->kind >= (unsigned)CSIM_JOINT_COUNT_)
-        return csimi_joint_range(e, fn, "kind", (double)(int)d->kind, "a csim_joint_kind");
+        return csimi_unfit(e, fn, "kind", (double)(int)d->kind, "a csim_joint_kind");
     if ((s = csimi_check_fields(e, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
-    if (d->lower > d->upper) return csimi_joint_range(e, fn, "lower", (double)d->lower, "at most upper");
+    if (d->lower > d->upper) return csimi_unfit(e, fn, "lower", (double)d->lower, "at most upper");
     if ((s = csimi_check_vec(e, fn, "axis2", d->axis2)) != 0) return s;
     if ((csimi_joint_has_coordinate(d->kind) || csimi_joint_wants_axes(d)) && !(csim_length(d->axis) > CSIMI_EPS))
-        return csimi_joint_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
+        return csimi_unfit(e, fn, "axis", (double)csim_length(d->axis), "a direction");
     if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_joint_has_coordinate(d->kind))
-        return csimi_joint_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
-    if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_joint_range(e, fn, "ratio", 0, "not 0");
+        return csimi_unfit(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
+    if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_unfit(e, fn, "ratio", 0, "not 0");
     return csimi_check_joint_axes(e, fn, d);
 }
 
@@ -49476,7 +49485,7 @@ static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const
     for (k = 0; k < 2; k++)
         if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
     if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
-        return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
+        return csimi_unfit(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
     j->offset = csimi_gear_error(w, &w->store.state, j);
@@ -49666,18 +49675,17 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
     static const char fn[] = "csim_create_cloth";
     int i;
     if (def->vertex_count < 3 || def->vertex_count > 20000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "3..2e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", (double)def->vertex_count, "3..2e7");
     if (def->triangle_count < 1 || def->triangle_count > 40000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", true, (double)def->triangle_count, "1..4e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", (double)def->triangle_count, "1..4e7");
     if (!def->vertices || !def->triangles)
         return csimi_missing(&w->error, fn, def->vertices ? "triangles" : "vertices");
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
-                              "finite numbers");
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", (double)def->vertices[i], "finite numbers");
     for (i = 0; i < 3 * def->triangle_count; i++)
         if (def->triangles[i] < 0 || def->triangles[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles", true, (double)def->triangles[i],
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles", (double)def->triangles[i],
                               "0..vertex_count - 1");
     return csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates);
 }
@@ -49690,11 +49698,9 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
         CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
-        CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
-                    "below 0 (from thickness) or 0..1e15"),
+        CSIMI_WITHIN(csim_cloth_def, bending, -1e15, 1e15, "below 0 (from thickness) or 0..1e15"),
         CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping), CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
-        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
-    };
+        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance)};
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
@@ -49751,7 +49757,7 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
         csim_real area = 0;
         if (!csimi_membrane_prepare(m->x + 3 * t[0], m->x + 3 * t[1], m->x + 3 * t[2],
                                     s->state.membrane_shape + 4 * (s->count.membranes + i), &area))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", (double)i,
                               "no flat triangles");
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
         area *= def->thickness * def->density / 3;
@@ -49761,11 +49767,11 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
     }
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", (double)i,
                               "every vertex used by a triangle");
     if ((bad = csimi_cloth_neighbours(nv, nt, def->triangles, m->beyond, m->ints)) >= 0)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn,
-                          "triangles: index of a flipped, repeated or third triangle at an edge", true, (double)bad,
+                          "triangles: index of a flipped, repeated or third triangle at an edge", (double)bad,
                           "each edge in at most two triangles that run through it both ways");
     return CSIM_OK;
 }
@@ -49851,7 +49857,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
         arena = csimi_arena_in(s->scratch, s->scratch_bytes);
         csimi_cloth_work_layout(&work, def->vertex_count, def->triangle_count, &arena);
         if (arena.overflow)
-            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
         if ((status = csimi_study_triangles(w, def, &work)) != 0) return status;
         csimi_study_graph(def, &work, &blocks, &aggregates);
         need.matrix_blocks = s->count.matrix_blocks + blocks;
@@ -49951,8 +49957,7 @@ static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, c
         CSIMI_AT_LEAST_0(csim_tree_link_def, armature), CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
         CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
         CSIMI_AT_LEAST_0(csim_tree_link_def, effort), CSIMI_ANY(csim_tree_link_def, target),
-        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
-    };
+        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation)};
     return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -50038,7 +50043,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     }
 #ifdef CONDSIM_NO_STACKS
     if (!def->no_self_contact && need->shapes > w->store.count.shapes + 1)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", true, 0,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", 0,
                           "true, or builds without CONDSIM_NO_STACKS");
 #endif
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
@@ -50322,8 +50327,7 @@ CSIM_API void csim_reduced_needs(const csim_modes *m, csim_capacity *c) {
 static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d) {
     static const char fn[] = "csim_create_reduced";
     static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
-    };
+        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping)};
     const double *moments;
     csim_status s;
     int k;
@@ -50468,7 +50472,7 @@ CSIM_API csim_status csim_create_reduced(csim_world *w, const csim_reduced_def *
     arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     csimi_reduced_lay_out(&layout, add.surface, add.triangles, &arena);
     if (arena.overflow)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
     csimi_write_reduced(s, def);
     slot = csimi_take_body(w, CSIM_BODY_REDUCED, def->motion, &def->surface, def->user_data);
     b = s->body + slot;
@@ -51431,14 +51435,13 @@ static CSIMI_NOINLINE bool csimi_capsule_refused(const csim_world *w, const csim
                                   csim_real within, const char *fn) {
     csim_error own, *error = def && def->error ? def->error : &own;
     if (def && def->guard != csim_default_query_def().guard) return true;
-    if (w && w->locked) return csimi_fail(error, CSIM_LOCKED, fn, NULL, false, 0, NULL) != CSIM_OK;
+    if (w && w->locked) return csimi_deny(error, CSIM_LOCKED, fn, NULL, NULL) != CSIM_OK;
     if (!c) return csimi_missing(error, fn, "capsule") != CSIM_OK;
     if (csimi_check_vec(error, fn, "capsule.a", c->a) || csimi_check_vec(error, fn, "capsule.b", c->b)) return true;
     if (!(c->radius > 0 && c->radius <= CSIM_R(1e9)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "capsule.radius", true, (double)c->radius,
-                          "above 0, at most 1e9") != CSIM_OK;
+        return csimi_unfit(error, fn, "capsule.radius", (double)c->radius, "above 0, at most 1e9") != CSIM_OK;
     if (!(within >= 0 && within <= CSIM_R(1e9)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "within", true, (double)within, "0..1e9") != CSIM_OK;
+        return csimi_unfit(error, fn, "within", (double)within, "0..1e9") != CSIM_OK;
     return false;
 }
 
@@ -52503,7 +52506,7 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     csim_status s;
     if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
     if (!csimi_solver_there(p))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", true, (double)(int)p->solver,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver,
                           CSIMI_SOLVERS_THERE);
     if ((s = csimi_check_enum(error, function, "solver.weight", (int)p->weight, CSIM_WEIGHT_COUNT_)) != 0) return s;
     if ((s = csimi_check_enum(error, function, "solver.acceleration", (int)p->acceleration,
@@ -52536,8 +52539,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
 static csim_status csimi_check_paths(bool follow, const char *function, csim_error *error) {
 #ifdef CONDSIM_NO_PATHS
     if (follow)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1,
-                          "builds without CONDSIM_NO_PATHS");
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", 1, "builds without CONDSIM_NO_PATHS");
 #else
     (void)follow, (void)function, (void)error;
 #endif
@@ -52558,15 +52560,12 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_ANY3(csim_world_def, gravity),
         CSIMI_FIELD("omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"),
         CSIMI_FIELD("omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"),
-        CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_UNIT(csim_world_def, stabilization),
-        CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed), CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
-        CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, hit_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
-        CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
-    };
+        CSIMI_WITHIN(csim_world_def, contact_distance, 0, 1e3, "0..1000"), CSIMI_UNIT(csim_world_def, stabilization),
+        CSIMI_WITHIN(csim_world_def, slop, 0, 1e3, "0..1000"), CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        CSIMI_WITHIN(csim_world_def, touch_distance, 0, 1e3, "0..1000"), CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
+        CSIMI_WITHIN(csim_world_def, sleep_time, 0, 1e6, "0..1e6")};
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
     if ((s = csimi_check_fields(error, function, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
@@ -52579,8 +52578,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
                            "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
 #ifdef CONDSIM_NO_LAWS
     if (d->law != CSIM_LAW_STRICT)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
-                          "builds without CONDSIM_NO_LAWS");
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", (double)d->law, "builds without CONDSIM_NO_LAWS");
 #endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
@@ -52707,7 +52705,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     if ((uintptr_t)block % 64 != 0)
         return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", "aligned to 64 bytes");
     if (bytes < needed)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", true, (double)bytes,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", (double)bytes,
                           "at least what csim_world_bytes says for this definition");
     csimi_start_world(w, def);
     w->store.capacity = csimi_first_capacity(def);
@@ -52736,7 +52734,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
     heap.hooks = def->allocator;
     w = (csim_world *)csimi_heap_alloc(&heap, csimi_header_bytes());
     if (!w)
-        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_world", "bytes", true, (double)csimi_header_bytes(),
+        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_world", "bytes", (double)csimi_header_bytes(),
                           "what the allocator and its limits give");
     csimi_start_world(w, def);
     w->heap = heap;
@@ -52848,7 +52846,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
    of them does nothing, because nothing of their kind can exist. */
 
 #define CSIMI_ABSENT(error, what, macro) \
-    csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
+    csimi_deny((error), CSIM_UNSUPPORTED, (what), NULL, "builds without " macro)
 #define CSIMI_NOTHING(type)                  \
     {                                        \
         type none;                           \
@@ -53040,8 +53038,7 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
-CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing)
-    {}
+CSIMI_FN void csimi_joints_begin(const csim_world *w, const csimi_step_frame *f, const csimi_closing *c) {}
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late)
     { return false; }
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
@@ -53270,8 +53267,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
 
 #if defined(CONDSIM_NO_EVENTS)
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
-CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena)
-    { return CSIM_OK; }
+CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) { return CSIM_OK; }
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
@@ -53943,7 +53939,7 @@ CSIM_API csim_status csim_mesh_check(const csim_mesh *mesh, void *scratch, size_
     size = csim_mesh_check_bytes(mesh->vertex_count, mesh->tet_count);
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (scratch && scratch_size < size)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_mesh_check", "scratch_size", true, (double)scratch_size,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_mesh_check", "scratch_size", (double)scratch_size,
                           "csim_mesh_check_bytes(vertex_count, tet_count) or more");
     arena = scratch ? csimi_arena_in(scratch, size) : csimi_arena_in(csimi_heap_alloc(&heap, size), size);
     slots = csimi_check_slots(mesh->tet_count);
@@ -54028,11 +54024,6 @@ CSIM_API void csim_mesh_free(csim_mesh *mesh) {
 
 enum { CSIMI_MAKE_CELLS = 1000000 }; /* most along an axis; the product is bound by int */
 
-static csim_status csimi_make_refuse(csim_error *error, const char *function, const char *field, double value,
-                                     const char *allowed) {
-    return csimi_unfit(error, function, field, value, allowed);
-}
-
 /* One block for the arrays; the counts of the mesh are set. */
 static csim_status csimi_make_block(const csim_allocator *allocator, csim_mesh *mesh, const char *function,
                                     csim_error *error) {
@@ -54051,7 +54042,7 @@ static csim_status csimi_make_block(const csim_allocator *allocator, csim_mesh *
         mesh->block = arena.overflow ? NULL : csimi_heap_alloc(&heap, arena.used);
         if (!mesh->block) {
             CSIMI_MEMSET(mesh, 0, sizeof *mesh);
-            return csimi_fail(error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+            return csimi_fail(error, CSIM_OUT_OF_MEMORY, function, "bytes", (double)arena.used,
                               "what the allocator gives");
         }
         arena = csimi_arena_in(mesh->block, mesh->block_size);
@@ -54106,12 +54097,12 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     for (k = 0; k < 3; ++k) {
         if (!(h[k] > 0 && h[k] <= CSIM_R(1e9)))
-            return csimi_make_refuse(error, function, side[k], (double)h[k], "above 0, at most 1e9");
+            return csimi_unfit(error, function, side[k], (double)h[k], "above 0, at most 1e9");
         if (cells[k] < 1 || cells[k] > CSIMI_MAKE_CELLS)
-            return csimi_make_refuse(error, function, axis[k], cells[k], "1..1000000");
+            return csimi_unfit(error, function, axis[k], cells[k], "1..1000000");
     }
     if ((double)(nx + 1) * (ny + 1) * (nz + 1) > 5e7 || 6.0 * nx * ny * nz > 5e7)
-        return csimi_make_refuse(error, function, "nx ny nz", (double)nx * ny * nz, "at most 8e6 cells");
+        return csimi_unfit(error, function, "nx ny nz", (double)nx * ny * nz, "at most 8e6 cells");
     mesh->vertex_count = (nx + 1) * (ny + 1) * (nz + 1);
     mesh->tet_count = 6 * nx * ny * nz;
     status = csimi_make_block(allocator, mesh, function, error);
@@ -54130,12 +54121,12 @@ CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, in
     if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     if (!(half_x > 0 && half_x <= CSIM_R(1e9)))
-        return csimi_make_refuse(error, function, "half_x", (double)half_x, "above 0, at most 1e9");
+        return csimi_unfit(error, function, "half_x", (double)half_x, "above 0, at most 1e9");
     if (!(half_y > 0 && half_y <= CSIM_R(1e9)))
-        return csimi_make_refuse(error, function, "half_y", (double)half_y, "above 0, at most 1e9");
-    if (nx < 1 || nx > CSIMI_MAKE_CELLS) return csimi_make_refuse(error, function, "nx", nx, "1..1000000");
-    if (ny < 1 || ny > CSIMI_MAKE_CELLS) return csimi_make_refuse(error, function, "ny", ny, "1..1000000");
-    if (2.0 * nx * ny > 5e7) return csimi_make_refuse(error, function, "nx ny", (double)nx * ny, "at most 2.5e7 cells");
+        return csimi_unfit(error, function, "half_y", (double)half_y, "above 0, at most 1e9");
+    if (nx < 1 || nx > CSIMI_MAKE_CELLS) return csimi_unfit(error, function, "nx", nx, "1..1000000");
+    if (ny < 1 || ny > CSIMI_MAKE_CELLS) return csimi_unfit(error, function, "ny", ny, "1..1000000");
+    if (2.0 * nx * ny > 5e7) return csimi_unfit(error, function, "nx ny", (double)nx * ny, "at most 2.5e7 cells");
     mesh->vertex_count = (nx + 1) * (ny + 1);
     mesh->triangle_count = 2 * nx * ny;
     status = csimi_make_block(allocator, mesh, function, error);
@@ -56059,6 +56050,7 @@ CSIMI_WARM
 #undef CSIMI_ANY
 #undef CSIMI_ANY3
 #undef CSIMI_ANY9
+#undef CSIMI_WITHIN
 #undef CSIMI_AT_LEAST_0
 #undef CSIMI_POSITIVE
 #undef CSIMI_UNIT
@@ -56176,6 +56168,7 @@ CSIMI_WARM
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
 #undef CSIMI_SURFACE
+#undef CSIMI_SURFACE_VEC
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_READ_CABLE

@@ -91,7 +91,7 @@ scene_row() { # LABEL ASKED NAME OPTIONS...
         "$(value uncertified_steps "$file") of $(value steps "$file") | $asked |"
 }
 
-threads_row() { # LABEL COMMAND...: seconds of a run by the clock on the wall; @ stands for the number of threads
+threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on the wall; @ stands for the number of threads
     label=$1
     shift
     for i in $(seq "$REPEAT"); do
@@ -101,7 +101,7 @@ threads_row() { # LABEL COMMAND...: seconds of a run by the clock on the wall; @
             b=$(date +%s%N)
             [ $t = 1 ] && one=$((b - a)) || ratio $one $((b - a))
         done
-    done | median | sed "s#^#| $label | \`$(basename "$1") $(shift; echo "$*")\` | #; s/\$/ | 1.7 |/"
+    done | median | sed "s#^#| $label | \`$(basename "$1") $(shift; echo "$*")\` | #; s/\$/ | ${ASKED:-1.7} |/"
 }
 
 {
@@ -172,6 +172,7 @@ threads_row() { # LABEL COMMAND...: seconds of a run by the clock on the wall; @
     echo "| scene | command | ratio | asked |"
     echo "|---|---|---|---|"
     threads_row "pile of 1000, certified" "$SCENE" pile --size 1000 --seconds 2 --threads @
+    ASKED=1.8 threads_row "1000 worlds of ten boxes" build/bench/bench_worlds @
     threads_row "soft ball" "$SCENE" ball --size 17 --steps 20 --threads @
     threads_row "1000 boxes in a pen, certified" build/peers/condsim scene=P_1000 dt=0.0166667 T=2 tol=1e-3 threads=@
     for scene in P_1000 P_3000; do

@@ -100,14 +100,14 @@ TEST(append_never_overruns) {
 
 TEST(fail_makes_a_sentence) {
     csim_error e;
-    STATUS(csimi_fail(&e, CSIM_OUT_OF_RANGE, "csim_f", "def.mass", true, -3, "> 0 kg"), CSIM_OUT_OF_RANGE);
+    STATUS(csimi_fail(&e, CSIM_OUT_OF_RANGE, "csim_f", "def.mass", -3, "> 0 kg"), CSIM_OUT_OF_RANGE);
     CHECK(strcmp(e.text, "csim_f: def.mass is -3; allowed: > 0 kg") == 0);
     STATUS(e.status, CSIM_OUT_OF_RANGE);
-    csimi_fail(&e, CSIM_NULL_ARGUMENT, "csim_f", "out", false, 0, NULL);
+    csimi_deny(&e, CSIM_NULL_ARGUMENT, "csim_f", "out", NULL);
     CHECK(strcmp(e.text, "csim_f: out: a pointer that must not be null is null") == 0);
-    csimi_fail(&e, CSIM_LOCKED, "csim_f", NULL, false, 0, NULL);
+    csimi_deny(&e, CSIM_LOCKED, "csim_f", NULL, NULL);
     CHECK(strncmp(e.text, "csim_f: the world", 17) == 0);
-    STATUS(csimi_fail(NULL, CSIM_LOCKED, "csim_f", NULL, false, 0, NULL), CSIM_LOCKED);
+    STATUS(csimi_deny(NULL, CSIM_LOCKED, "csim_f", NULL, NULL), CSIM_LOCKED);
 }
 
 /* ---- memory */

@@ -1099,6 +1099,51 @@ TEST(task_order_changes_no_bit) {
     csim_destroy_world(shuffled);
 }
 
+/* Thirty worlds by one call, in any order, are what they are one by one; one that cannot be stepped says so alone. */
+TEST(many_worlds_are_stepped_by_one_call) {
+    enum { WORLDS = 30 };
+    csim_world_def def = csim_default_world_def();
+    csim_world *together[WORLDS + 1], *alone[WORLDS];
+    csim_status status[WORLDS + 1];
+    csim_tasks tasks;
+    csim_body_id id[16];
+    int i, k, count, calls = 0;
+    memset(&tasks, 0, sizeof tasks);
+    tasks.run = backwards;
+    tasks.user = &calls;
+    for (i = 0; i < WORLDS; i++) {
+        STATUS(csim_create_world(&def, together + i, NULL), CSIM_OK);
+        STATUS(csim_create_world(&def, alone + i, NULL), CSIM_OK);
+        STATUS(build_zoo(together[i], id, &count), CSIM_OK);
+        STATUS(build_zoo(alone[i], id, &count), CSIM_OK);
+        STATUS(csim_world_set_gravity(together[i], csim_v3(CSIM_R(0.1) * (csim_real)i, 0, -9)), CSIM_OK);
+        STATUS(csim_world_set_gravity(alone[i], csim_v3(CSIM_R(0.1) * (csim_real)i, 0, -9)), CSIM_OK);
+    }
+    for (k = 0; k < 5; k++) {
+        STATUS(csim_worlds_step(together, WORLDS, CSIM_R(0.01), k % 2 ? &tasks : NULL, status), CSIM_OK);
+        for (i = 0; i < WORLDS; i++) STATUS(csim_world_step(alone[i], CSIM_R(0.01)), CSIM_OK);
+    }
+    CHECK(calls == 2);
+    for (i = 0; i < WORLDS; i++) {
+        CASE("world %d", i);
+        CHECK(status[i] == CSIM_OK && csim_world_hash(together[i]) == csim_world_hash(alone[i]));
+        CHECK(i == 0 || csim_world_hash(together[i]) != csim_world_hash(together[0]));
+    }
+    CASE("one that is none");
+    together[WORLDS] = together[3];
+    together[3] = NULL;
+    STATUS(csim_worlds_step(together, WORLDS + 1, CSIM_R(0.01), &tasks, status), CSIM_NULL_ARGUMENT);
+    for (i = 0; i <= WORLDS; i++) CHECK(status[i] == (i == 3 ? CSIM_NULL_ARGUMENT : CSIM_OK));
+    CHECK(csim_world_stats(together[WORLDS]).step == 6);
+    STATUS(csim_worlds_step(together, WORLDS, 2, NULL, status), CSIM_OUT_OF_RANGE);
+    STATUS(csim_worlds_step(NULL, 1, CSIM_R(0.01), NULL, status), CSIM_NULL_ARGUMENT);
+    STATUS(csim_worlds_step(together, 1, CSIM_R(0.01), NULL, NULL), CSIM_NULL_ARGUMENT);
+    STATUS(csim_worlds_step(together, -1, CSIM_R(0.01), NULL, status), CSIM_OUT_OF_RANGE);
+    STATUS(csim_worlds_step(NULL, 0, CSIM_R(0.01), NULL, NULL), CSIM_OK);
+    for (i = 0; i <= WORLDS; i++) csim_destroy_world(together[i]);
+    for (i = 0; i < WORLDS; i++) csim_destroy_world(alone[i]);
+}
+
 /* Bodies far apart do not notice that another one is destroyed. */
 TEST(destroying_one_body_leaves_the_others_alone) {
     csim_world_def def = csim_default_world_def();

@@ -128,14 +128,14 @@ static csim_status modes_check_modes_def(const modes_def *d, csim_error *e) {
     static const char fn[] = "modes_create";
     int i;
     if (d->guard != MODES_GUARD)
-        return csimi_fail(e, CSIM_DEF_NOT_INITIALISED, fn, "guard", true, (double)d->guard,
+        return csimi_fail(e, CSIM_DEF_NOT_INITIALISED, fn, "guard", (double)d->guard,
                           "made by csim_default_modes_def()");
     if (d->vertex_count < 4 || d->vertex_count > 2000000)
-        return csimi_fail(e, CSIM_BAD_MESH, fn, "vertex_count", true, (double)d->vertex_count, "4..2e6");
+        return csimi_fail(e, CSIM_BAD_MESH, fn, "vertex_count", (double)d->vertex_count, "4..2e6");
     if (d->tet_count < 1 || d->tet_count > 5000000)
-        return csimi_fail(e, CSIM_BAD_MESH, fn, "tet_count", true, (double)d->tet_count, "1..5e6");
+        return csimi_fail(e, CSIM_BAD_MESH, fn, "tet_count", (double)d->tet_count, "1..5e6");
     if (!d->vertices || !d->tets)
-        return csimi_fail(e, CSIM_NULL_ARGUMENT, fn, d->vertices ? "tets" : "vertices", false, 0, "not null");
+        return csimi_missing(e, fn, d->vertices ? "tets" : "vertices");
     if (!(d->young > 0 && d->young <= CSIM_R(1e15)))
         return modes_range(e, "young", (double)d->young, "above 0, at most 1e15");
     if (!(d->poisson > -1 && d->poisson < CSIM_R(0.5)))
@@ -155,7 +155,7 @@ static csim_status modes_check_modes_def(const modes_def *d, csim_error *e) {
             return modes_range(e, "vertices", (double)d->vertices[i], "finite numbers in -1e9..1e9");
     for (i = 0; i < 4 * d->tet_count; i++)
         if (d->tets[i] < 0 || d->tets[i] >= d->vertex_count)
-            return csimi_fail(e, CSIM_BAD_MESH, fn, "tets", true, (double)d->tets[i], "0..vertex_count - 1");
+            return csimi_fail(e, CSIM_BAD_MESH, fn, "tets", (double)d->tets[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 
@@ -398,12 +398,12 @@ static csim_status modes_mesh(modes_work *w, csim_error *e) {
     for (bad = 0; bad < w->t && modes_shape(w, bad); bad++) {
     }
     if (bad < w->t)
-        return csimi_fail(e, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", true, (double)bad,
+        return csimi_fail(e, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", (double)bad,
                           "no inverted or flat tets");
     for (c = 0; c < 3; c++) w->centre[c] = 0;
     for (i = 0, w->mass = 0; i < w->n; i++) {
         if (!(w->node_mass[i] > 0))
-            return csimi_fail(e, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+            return csimi_fail(e, CSIM_BAD_MESH, fn, "vertices: isolated vertex", (double)i,
                               "every vertex used by a tet");
         w->mass += w->node_mass[i];
         for (c = 0; c < 3; c++) {
@@ -725,7 +725,7 @@ static csim_status modes_factor(modes_work *w, csimi_heap *heap, unsigned char *
     *bytes = arena.used;
     *block = arena.overflow ? NULL : (unsigned char *)csimi_heap_alloc(heap, arena.used);
     if (!*block)
-        return csimi_fail(e, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", true, (double)arena.used,
+        return csimi_fail(e, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", (double)arena.used,
                           "what the allocator and its limits give");
     arena = csimi_arena_in(*block, *bytes);
     csimi_factor_layout_blocks(&w->factor, &arena, w->factor.first[w->factor.n]);
@@ -749,7 +749,7 @@ static csim_status modes_basis(modes_work *w, csim_error *e) {
                    ? modes_range(e, "fixed_count", (double)w->def->fixed_count, "0, or three vertices off one line")
                    : csimi_fail(e, CSIM_BAD_MESH, fn, "tets", false, 0, "one piece, joined by faces");
     if (!converged)
-        return csimi_fail(e, CSIM_NON_FINITE_RESULT, fn, "modes", true, (double)asked, "a number that converges");
+        return csimi_fail(e, CSIM_NON_FINITE_RESULT, fn, "modes", (double)asked, "a number that converges");
     if (w->modes > asked && !modes_bend(w, first, asked, w->modes - asked))
         return modes_range(e, "derivatives", (double)w->def->derivatives, "fewer: these modes have not as many");
     modes_ritz(w, first, w->modes);
@@ -795,7 +795,7 @@ csim_status modes_create(const modes_def *def, const csim_allocator *allocator, 
     bytes = arena.used;
     block = arena.overflow ? NULL : (unsigned char *)csimi_heap_alloc(&heap, bytes);
     if (!block)
-        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", true, (double)bytes,
+        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", (double)bytes,
                           "what the allocator and its limits give");
     arena = csimi_arena_in(block, bytes);
     modes_layout(&w, &arena);
@@ -816,7 +816,7 @@ csim_status modes_create(const modes_def *def, const csim_allocator *allocator, 
         CSIMI_MEMCPY(head.centre, w.centre, sizeof head.centre);
         out = (csim_modes *)csimi_heap_alloc(&heap, csim_modes_bytes(&head));
         if (!out) {
-            s = csimi_fail(error, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", true, (double)csim_modes_bytes(&head),
+            s = csimi_fail(error, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", (double)csim_modes_bytes(&head),
                            "what the allocator and its limits give");
         } else {
             CSIMI_MEMSET(out, 0, csim_modes_bytes(&head));

@@ -143,11 +143,10 @@ typedef uint64_t csimi_bits;
 CSIMI_FN bool csimi_finite(csim_real x);
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
 
-/* The one place every failure passes through (put a breakpoint here). Fills *error (may be null) with
-   "function: field is value; allowed: allowed" and returns status. field and allowed may be null; value is printed
-   only when has_value. */
+/* Fills *error (may be null) with "function: field is value; allowed: allowed" and returns status. field and allowed
+   may be null. Every failure passes through csimi_refuse (put a breakpoint there). */
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
-                                bool has_value, double value, const char *allowed);
+                                double value, const char *allowed);
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field); /* a pointer */
 CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
                                 const char *allowed); /* without a value */

@@ -132,7 +132,7 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 }
 #endif
 
-CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
+static csim_status csimi_refuse(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {
 #ifdef CONDSIM_NO_ERROR_TEXT
     (void)function, (void)field, (void)has_value, (void)value, (void)allowed;
@@ -162,12 +162,16 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 
 CSIMI_FN csim_status csimi_deny(csim_error *error, csim_status status, const char *function, const char *field,
                                 const char *allowed) {
-    return csimi_fail(error, status, function, field, false, 0, allowed);
+    return csimi_refuse(error, status, function, field, false, 0, allowed);
+}
+CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
+                                double value, const char *allowed) {
+    return csimi_refuse(error, status, function, field, true, value, allowed);
 }
 CSIMI_FN csim_status csimi_missing(csim_error *error, const char *function, const char *field) {
     return csimi_deny(error, CSIM_NULL_ARGUMENT, function, field, "not null");
 }
 CSIMI_FN csim_status csimi_unfit(csim_error *error, const char *function, const char *field, double value,
                                  const char *allowed) {
-    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, value, allowed);
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, value, allowed);
 }

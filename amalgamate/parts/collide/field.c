@@ -101,15 +101,14 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
         return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "block",
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", (double)f->samples,
                           "triangles made by a build with this csim_real");
     if (f->n[2] == CSIMI_FIELD_TRIANGLES) most = 10000000;
     for (k = 0; k < 3; k++)
         if (f->n[k] < 1 || f->n[k] > most || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
-            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
-                              "1..20000, of triangles 1e7");
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", (double)f->n[k], "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", (double)bytes,
                           "all the bytes of the field, made by this version");
     if (f->hash != csimi_field_hash(f)) return csimi_deny(error, CSIM_BAD_SNAPSHOT, fn, "hash", "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -507,13 +506,13 @@ static csim_status csimi_check_heights(const csim_height_field_def *d, const cha
         return csimi_unfit(error, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
                            (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
     if (!csimi_finite(d->cell))
-        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!(d->cell > 0) || d->cell > 10000)
         return csimi_unfit(error, fn, "cell", (double)d->cell, "above 0, at most 1e4");
     if (!d->heights) return csimi_missing(error, fn, "heights");
     for (i = 0; i < d->count_x * d->count_y; i++) {
         if (!csimi_finite(d->heights[i]))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", (double)d->heights[i], "finite numbers");
         if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
             return csimi_unfit(error, fn, "heights", (double)d->heights[i], "-1e6..1e6");
     }
@@ -565,7 +564,7 @@ CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t
     if (!block || !field) return csimi_missing(error, fn, block ? "field" : "block");
     if ((uintptr_t)block % 64 != 0) return csimi_deny(error, CSIM_OUT_OF_RANGE, fn, "block", "aligned to 64 bytes");
     if (bytes < needed)
-        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
+        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", (double)bytes, "at least what the definition needs");
     return CSIM_OK;
 }
 
@@ -582,14 +581,13 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
         return csimi_unfit(error, fn, "scale", (double)scale, "above 0, at most 1e9");
     for (i = 0; i < 3 * vertex_count; i++) {
         const csim_real x = vertices[i];
-        if (!csimi_finite(x))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", (double)x, "finite numbers");
         if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
             return csimi_unfit(error, fn, "vertices", (double)x, "within 1e6 m when scaled");
     }
     for (i = 0; i < 3 * triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i], "0..vertex_count - 1");
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", (double)triangles[i], "0..vertex_count - 1");
     return CSIM_OK;
 }
 

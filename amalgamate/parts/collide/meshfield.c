@@ -78,7 +78,7 @@ static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const cha
     size = csim_sub(m->high, m->low);
     longest = csimi_max(size.x, csimi_max(size.y, size.z));
     if (!(longest > CSIM_R(1e-6)))
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", true, (double)longest, "above 1e-6 m");
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", (double)longest, "above 1e-6 m");
     m->cell = longest / (csim_real)d->resolution;
     m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
     if (d->spacing < 0 || m->spacing < longest / 1000)
@@ -455,11 +455,11 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
     csimi_study_edges(&m, &suspect);
     csimi_study_faces(&m);
     if (def->strict && suspect >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge", true,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge",
                           (double)suspect, "strict: every edge in two triangles that run through it both ways");
     inside = csimi_mesh_distances(&m, (float *)(void *)(f + 1));
     if (inside <= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", true, (double)inside,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", (double)inside,
                           inside < 0 ? "an inside: this mesh is inside out" : "a mesh that encloses something");
     csimi_mesh_moments(&m, f);
     csimi_write_samples(&m);

@@ -67,7 +67,7 @@ CSIM_API csim_shape csim_hull(const csim_vec3 *points, int point_count) {
 /* A length in (0, 1e9], or in [0, 1e9] where zero is allowed. */
 static csim_status csimi_check_length(const char *function, const char *field, csim_real value, bool zero,
                                       csim_error *error) {
-    if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)value, "finite");
+    if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, (double)value, "finite");
     if (value > 0 && value <= CSIMI_LONGEST) return CSIM_OK;
     if (zero && value == 0) return CSIM_OK;
     return csimi_unfit(error, function, field, (double)value, zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
@@ -94,7 +94,7 @@ static csim_status csimi_check_points(const char *function, const csim_shape *s,
     int i, k;
     if (!s->points) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "points", "4 to 1e6 points");
     if (s->point_count < 4 || s->point_count > 1000000)
-        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
+        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
         csim_real x[3];
         csimi_store3(x, s->points[i]);
@@ -118,7 +118,7 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     if (!s) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "shape", "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
     if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", (double)s->kind,
                           "builds without CONDSIM_NO_ROUND, BOXES, CYLINDERS, HULLS or FIELDS");
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
@@ -281,7 +281,7 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     csim_status status;
     int k;
     if (!csimi_finite(density) || !(density > 0))
-        return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
+        return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density",
                           (double)density, "above 0 kg/m^3");
     if (csimi_only_static(shape->kind))
         return csimi_deny(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles",

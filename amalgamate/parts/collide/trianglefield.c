@@ -267,7 +267,7 @@ CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def
     b.field->samples = (int32_t)sizeof(csim_real);
     flat = csimi_triangles_set(&b);
     if (flat >= 0)
-        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", (double)flat,
                           "three corners that are not in one line");
     for (k = 0; k < 3; k++) {
         b.field->low[k] = (double)b.surface.box[1 + 4 * k];

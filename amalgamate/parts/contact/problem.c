@@ -17,7 +17,7 @@ static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, con
         length = csimi_append_text(place->field, sizeof place->field, length, "]");
     }
     csimi_append_text(place->field, sizeof place->field, length, member);
-    return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
+    return csimi_fail(place->error, status, "csim_problem_check", place->field, value, allowed);
 }
 
 static csim_status csimi_bad(csimi_spot *place, const char *array, long index, const char *member, double value,

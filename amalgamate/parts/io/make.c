@@ -3,11 +3,6 @@
 
 enum { CSIMI_MAKE_CELLS = 1000000 }; /* most along an axis; the product is bound by int */
 
-static csim_status csimi_make_refuse(csim_error *error, const char *function, const char *field, double value,
-                                     const char *allowed) {
-    return csimi_unfit(error, function, field, value, allowed);
-}
-
 /* One block for the arrays; the counts of the mesh are set. */
 static csim_status csimi_make_block(const csim_allocator *allocator, csim_mesh *mesh, const char *function,
                                     csim_error *error) {
@@ -26,7 +21,7 @@ static csim_status csimi_make_block(const csim_allocator *allocator, csim_mesh *
         mesh->block = arena.overflow ? NULL : csimi_heap_alloc(&heap, arena.used);
         if (!mesh->block) {
             CSIMI_MEMSET(mesh, 0, sizeof *mesh);
-            return csimi_fail(error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+            return csimi_fail(error, CSIM_OUT_OF_MEMORY, function, "bytes", (double)arena.used,
                               "what the allocator gives");
         }
         arena = csimi_arena_in(mesh->block, mesh->block_size);
@@ -81,12 +76,12 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     for (k = 0; k < 3; ++k) {
         if (!(h[k] > 0 && h[k] <= CSIM_R(1e9)))
-            return csimi_make_refuse(error, function, side[k], (double)h[k], "above 0, at most 1e9");
+            return csimi_unfit(error, function, side[k], (double)h[k], "above 0, at most 1e9");
         if (cells[k] < 1 || cells[k] > CSIMI_MAKE_CELLS)
-            return csimi_make_refuse(error, function, axis[k], cells[k], "1..1000000");
+            return csimi_unfit(error, function, axis[k], cells[k], "1..1000000");
     }
     if ((double)(nx + 1) * (ny + 1) * (nz + 1) > 5e7 || 6.0 * nx * ny * nz > 5e7)
-        return csimi_make_refuse(error, function, "nx ny nz", (double)nx * ny * nz, "at most 8e6 cells");
+        return csimi_unfit(error, function, "nx ny nz", (double)nx * ny * nz, "at most 8e6 cells");
     mesh->vertex_count = (nx + 1) * (ny + 1) * (nz + 1);
     mesh->tet_count = 6 * nx * ny * nz;
     status = csimi_make_block(allocator, mesh, function, error);
@@ -105,12 +100,12 @@ CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, in
     if (!mesh) return csimi_deny(error, CSIM_NULL_ARGUMENT, function, "mesh", NULL);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
     if (!(half_x > 0 && half_x <= CSIM_R(1e9)))
-        return csimi_make_refuse(error, function, "half_x", (double)half_x, "above 0, at most 1e9");
+        return csimi_unfit(error, function, "half_x", (double)half_x, "above 0, at most 1e9");
     if (!(half_y > 0 && half_y <= CSIM_R(1e9)))
-        return csimi_make_refuse(error, function, "half_y", (double)half_y, "above 0, at most 1e9");
-    if (nx < 1 || nx > CSIMI_MAKE_CELLS) return csimi_make_refuse(error, function, "nx", nx, "1..1000000");
-    if (ny < 1 || ny > CSIMI_MAKE_CELLS) return csimi_make_refuse(error, function, "ny", ny, "1..1000000");
-    if (2.0 * nx * ny > 5e7) return csimi_make_refuse(error, function, "nx ny", (double)nx * ny, "at most 2.5e7 cells");
+        return csimi_unfit(error, function, "half_y", (double)half_y, "above 0, at most 1e9");
+    if (nx < 1 || nx > CSIMI_MAKE_CELLS) return csimi_unfit(error, function, "nx", nx, "1..1000000");
+    if (ny < 1 || ny > CSIMI_MAKE_CELLS) return csimi_unfit(error, function, "ny", ny, "1..1000000");
+    if (2.0 * nx * ny > 5e7) return csimi_unfit(error, function, "nx ny", (double)nx * ny, "at most 2.5e7 cells");
     mesh->vertex_count = (nx + 1) * (ny + 1);
     mesh->triangle_count = 2 * nx * ny;
     status = csimi_make_block(allocator, mesh, function, error);

@@ -181,7 +181,7 @@ CSIM_API csim_status csim_mesh_check(const csim_mesh *mesh, void *scratch, size_
     size = csim_mesh_check_bytes(mesh->vertex_count, mesh->tet_count);
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (scratch && scratch_size < size)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_mesh_check", "scratch_size", true, (double)scratch_size,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_mesh_check", "scratch_size", (double)scratch_size,
                           "csim_mesh_check_bytes(vertex_count, tet_count) or more");
     arena = scratch ? csimi_arena_in(scratch, size) : csimi_arena_in(csimi_heap_alloc(&heap, size), size);
     slots = csimi_check_slots(mesh->tet_count);

@@ -133,7 +133,7 @@ CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_
     if ((uintptr_t)bytes % 8)
         return csimi_unfit(error, "csim_open_modes", "bytes: address modulo 8", (double)((uintptr_t)bytes % 8), "0");
     fault = csimi_modes_fault((const csim_modes *)bytes, size);
-    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
+    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", (double)size, fault);
     *modes = (const csim_modes *)bytes;
     return CSIM_OK;
 }

@@ -222,7 +222,7 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
                                       csim_error *error) {
     if (csimi_bodies_take(problem))
         return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
-    return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true, 0,
+    return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", 0,
                       "SWEEP by name, or a build without CONDSIM_NO_COND: A is no set of bodies");
 }
 #endif

@@ -226,7 +226,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
                           params->shift && c->map.nodal.virtual_count > 0);
     if (arena->overflow)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);

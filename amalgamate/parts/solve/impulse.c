@@ -106,7 +106,7 @@ static csim_status csimi_impulse_null(csim_error *error, const char *name) {
 }
 
 static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {
-    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, true, value, allowed);
+    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, value, allowed);
 }
 
 static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
@@ -331,7 +331,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  "a solver of the impulse level, as csim_describe_solver says");
     if (workspace_bytes < csim_impulse_bytes(problem, params))
-        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", true, (double)workspace_bytes,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", (double)workspace_bytes,
                           "csim_impulse_bytes of the problem");
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);

@@ -316,8 +316,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
     if (csimi_solver_rows(params) && !W.rows)
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)

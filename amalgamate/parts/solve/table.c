@@ -203,8 +203,8 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          csimi_solver_traits_of(params->solver)->needs);
 #ifndef CONDSIM_NO_IMPULSE
     if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
 #endif
@@ -232,8 +232,8 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     status = csimi_solver_check(params, error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
-        return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, CSIMI_SOLVERS_THERE);
+        return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          CSIMI_SOLVERS_THERE);
     return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
                              error);
 }

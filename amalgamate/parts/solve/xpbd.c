@@ -379,8 +379,8 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
     if (!csimi_bodies_take(&s.inner))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
+                          csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
     outcome->solver = CSIM_SOLVER_XPBD;
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_all_finite(solution->v, 3 * problem->A.n) && csimi_xpbd_open(&s, params, solution))

@@ -41,7 +41,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     csimi_pop(arena, mark);
     w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].bind) table[i].bind(&s->state, &s->A);

@@ -163,7 +163,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", (double)pairs,
                       "at most capacity.pairs; call csim_world_reserve");
 }
 
@@ -203,7 +203,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_pop(arena, mark);
     if (d.needed > w->store.capacity.contacts) {
         f->stats->flags |= CSIM_FLAG_CONTACTS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
     }
     return CSIM_OK;

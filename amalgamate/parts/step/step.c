@@ -331,7 +331,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
-        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate",
                           csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
@@ -521,20 +521,20 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     bool full;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_step", NULL, NULL);
-    if (!csimi_finite(h))
-        return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (!csimi_finite(h)) return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1) return csimi_unfit(&w->error, "csim_world_step", "h", (double)h, "1e-7..1 s");
     if (!csimi_solver_fits(w))
-        return csimi_fail(
-            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
-            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
+        return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver",
+                          (double)(int)w->def.solver.solver,
+                          "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without "
+                          "solids and cloth");
     if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         full = status == CSIM_CAPACITY && w->grow;
         if (!status && arena.overflow) /* committed: it is not to be tried again */
-            status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
+            status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", (double)arena.high,
                                 "a larger block");
         csimi_keep_stats(w, status);
         if (full) status = csimi_grow(w);
@@ -543,6 +543,33 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     if (status) csimi_sleep_on(w);
     w->stats.scratch_bytes = arena.high;
     return status;
+}
+
+/* ---- many worlds */
+
+typedef struct csimi_flock {
+    csim_world *const *world;
+    csim_status *status;
+    csim_real h;
+} csimi_flock;
+
+static void csimi_flock_range(void *context, int begin, int end) {
+    const csimi_flock *f = (const csimi_flock *)context;
+    for (; begin < end; begin++) f->status[begin] = csim_world_step(f->world[begin], f->h);
+}
+
+CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim_real h, const csim_tasks *tasks,
+                                      csim_status *status) {
+    csimi_flock f;
+    int i;
+    if (count < 0) return CSIM_OUT_OF_RANGE;
+    if (count > 0 && (!worlds || !status)) return CSIM_NULL_ARGUMENT;
+    f.world = worlds;
+    f.status = status;
+    f.h = h;
+    csimi_parallel(tasks, count, 1, csimi_flock_range, &f);
+    for (i = 0; i < count && status[i] == CSIM_OK;) i++;
+    return i < count ? status[i] : CSIM_OK;
 }
 
 #undef CSIMI_JOINT_PASSES

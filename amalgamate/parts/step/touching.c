@@ -237,6 +237,6 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
 }

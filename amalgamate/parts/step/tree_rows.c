@@ -111,7 +111,7 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
     }
     w->def.capacity.tree_rows = csimi_imax(w->def.capacity.tree_rows, f->tree_rows);
     if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", (double)f->tree_rows,
                       "at most capacity.tree_rows");
 }
 

@@ -8,7 +8,7 @@
     int slot;                                                                                     \
     csim_status status;                                                                           \
     if (!(w)) return CSIM_NULL_ARGUMENT;                                                          \
-    if ((w)->locked) return csimi_fail(&(w)->error, CSIM_LOCKED, function, NULL, false, 0, NULL); \
+    if ((w)->locked) return csimi_deny(&(w)->error, CSIM_LOCKED, function, NULL, NULL);            \
     if ((status = csimi_find_body(w, id, function, &slot, &(w)->error)) != 0) return status;      \
     s = &(w)->store;                                                                              \
     b = s->body + slot
@@ -159,7 +159,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "linear", linear)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "angular", angular)) != 0) return status;
     if (b->motion == CSIM_STATIC)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", (double)id.index1,
                           "a body that is not static");
     if (b->motion == CSIM_DYNAMIC || csimi_any_vec(linear) || csimi_any_vec(angular)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
@@ -169,7 +169,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
     } else if (b->tree >= 0) {
         if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", (double)id.index1,
                               "a tree with a floating first link, a reduced body that is not anchored");
         csimi_reduced_refresh(s, b->tree);
     } else {
@@ -191,8 +191,8 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
         if (b->kind == CSIM_PARTICLE && csimi_any_vec(torque))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", true,
-                              (double)csim_length(torque), "0 for a particle");
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", (double)csim_length(torque),
+                              "0 for a particle");
         csimi_lump_push(s, b, force, torque);
     }
     return CSIM_OK;
@@ -215,7 +215,7 @@ CSIM_API csim_status csim_body_set_awake(csim_world *w, csim_body_id id, bool aw
     CSIMI_OPEN_BODY(w, id, "csim_body_set_awake");
     (void)s;
     if (!awake && !w->def.can_sleep)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", true, 0,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", 0,
                           "true in a world whose definition does not say can_sleep");
     if (awake)
         csimi_wake(w, slot);
@@ -243,12 +243,12 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     if ((status = csimi_check_enum(&w->error, "csim_body_set_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
     if (b->disabled)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", (double)id.index1,
                           "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
         if (!CSIMI_HAS_RIGID && motion != CSIM_STATIC)
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", true, (double)motion,
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", (double)motion,
                               "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
@@ -394,9 +394,8 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
 
 static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"),
-        CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
-    };
+        CSIMI_WITHIN(csim_activation, pressure, -1e15, 1e15, "-1e15..1e15"),
+        CSIMI_WITHIN(csim_activation, tension, -1e15, 1e15, "-1e15..1e15")};
     csim_status status;
     if (!a) return csimi_missing(&w->error, function, "activation");
     if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
@@ -413,8 +412,7 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     int i;
     CSIMI_OPEN_BODY(w, id, fn);
     if ((status = csimi_check_activation(w, a, fn)) != 0) return status;
-    if (b->kind != CSIM_SOFT)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
+    if (b->kind != CSIM_SOFT) return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a solid");
     if (count < 0 || (tets == NULL) != (count == 0))
         return csimi_unfit(&w->error, fn, "count", (double)count, "the length of tets, or null and 0 for all");
     for (i = 0; i < count; i++)
@@ -439,12 +437,13 @@ static void csimi_scale_rows(csim_real *x, int first, int rows, int width, int f
 }
 
 CSIM_API csim_status csim_body_scale_stiffness(csim_world *w, csim_body_id id, csim_real factor) {
-    static const csimi_field fields[] = {CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
+    static const csimi_field fields[] = {
+        CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
     static const char fn[] = "csim_body_scale_stiffness";
     CSIMI_OPEN_BODY(w, id, fn);
     if ((status = csimi_check_fields(&w->error, fn, &factor, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
     if (b->kind != CSIM_SOFT && b->kind != CSIM_BODY_CLOTH && b->kind != CSIM_BODY_CABLE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid, cloth or cable");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a solid, cloth or cable");
     csimi_wake(w, slot);
     csimi_scale_rows(s->state.tet_lame, b->first_tet, b->tet_count, 3, 0, 2, factor);
     csimi_scale_rows(s->state.membrane_data, b->first_membrane, b->membrane_count, 4, 1, 3, factor);

@@ -6,7 +6,7 @@ CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, cons
     csim_status s = csimi_find_body(w, id, fn, slot, error);
     if (s) return s;
     if (w->store.body[*slot].kind == CSIM_BODY_CABLE) return CSIM_OK;
-    return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a cable");
+    return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a cable");
 }
 
 /* ---- reading */

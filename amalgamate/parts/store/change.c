@@ -40,7 +40,7 @@ static csim_status csimi_read_body(const csim_world *w, csim_body_id id, const v
 }
 
 static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *fn, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, allowed);
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, allowed);
 }
 
 /* ---- surfaces */
@@ -133,8 +133,7 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
     csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
     if (status) return status;
 #ifdef CONDSIM_NO_EVENTS
-    if (sensor)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
+    if (sensor) return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
     csimi_shape_changed(w, (int)id.index1 - 1);
@@ -225,7 +224,7 @@ CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *
 
 static csim_status csimi_check_number(csim_world *w, const char *fn, const char *field, csim_real x, csim_real low,
                                       csim_real high, const char *allowed) {
-    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
+    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, (double)x, allowed);
     if (x >= low && x <= high) return CSIM_OK;
     return csimi_unfit(&w->error, fn, field, (double)x, allowed);
 }
@@ -310,7 +309,7 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     s = &w->store;
     i = s->body[slot].rigid;
     if (s->body[slot].tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree and no reduced body");
-    if (!mass) return csimi_deny(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", "not null");
+    if (!mass) return csimi_missing(&w->error, fn, "mass");
     if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
     if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
         return status;

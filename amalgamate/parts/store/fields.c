@@ -3,7 +3,7 @@
 
 CSIMI_FN csim_status csimi_check_guard(csim_error *error, const char *function, const char *def, uint32_t guard) {
     if (guard == CSIMI_GUARD) return CSIM_OK;
-    return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, function, "guard", true, (double)guard, def);
+    return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, function, "guard", (double)guard, def);
 }
 
 CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
@@ -18,38 +18,34 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
 #endif
         csim_real x;
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
-        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, (double)x, range);
         if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
             return csimi_unfit(error, function, name, (double)x, range);
     }
     return CSIM_OK;
 }
 
-#define CSIMI_SURFACE(part) \
-    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), -1e9, 1e9, false, false, "-1e9..1e9")
+#define CSIMI_SURFACE(part, lowest, highest, range) \
+    CSIMI_FIELD("surface." #part, offsetof(csim_surface_def, part), lowest, highest, false, false, range)
+#define CSIMI_SURFACE_VEC(vec3)                                                                           \
+    CSIMI_SURFACE(vec3.x, -1e9, 1e9, "-1e9..1e9"), CSIMI_SURFACE(vec3.y, -1e9, 1e9, "-1e9..1e9"), \
+        CSIMI_SURFACE(vec3.z, -1e9, 1e9, "-1e9..1e9")
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
-                    "-1 (isotropic) or 0..1e6"),
-        CSIMI_SURFACE(friction_direction.x), CSIMI_SURFACE(friction_direction.y), CSIMI_SURFACE(friction_direction.z),
-        CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
-        CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
-        CSIMI_SURFACE(velocity.x), CSIMI_SURFACE(velocity.y), CSIMI_SURFACE(velocity.z),
-        CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
-                    "0..1000"),
-    };
+        CSIMI_SURFACE(friction, 0, 1e6, "0..1e6"), CSIMI_SURFACE(friction2, -1, 1e6, "-1 (isotropic) or 0..1e6"),
+        CSIMI_SURFACE_VEC(friction_direction), CSIMI_SURFACE_VEC(velocity), CSIMI_SURFACE(restitution, 0, 1, "0..1"),
+        CSIMI_SURFACE(thickness, 0, 1e3, "0..1000"), CSIMI_SURFACE(rolling_resistance, 0, 1e3, "0..1000")};
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
 #ifdef CONDSIM_NO_JOINTS
     if (def->rolling_resistance > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance",
                           (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
 #endif
 #ifdef CONDSIM_NO_LAWS
     if (def->friction2 >= 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", true, (double)def->friction2,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", (double)def->friction2,
                           "builds without CONDSIM_NO_LAWS");
 #endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
@@ -76,8 +72,7 @@ static csim_status csimi_check_parts(csim_error *error, const char *function, co
         if (finite && csimi_abs(x[k]) <= most) continue;
         end[1] = part[k];
         csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), end);
-        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, true, (double)x[k],
-                          allowed);
+        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, (double)x[k], allowed);
     }
     return CSIM_OK;
 }
@@ -114,7 +109,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
                                        int n) {
     int i;
     for (i = 0; x && i < n; i++) {
-        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
+        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, (double)x[i], "finite");
         if (csimi_abs(x[i]) > CSIM_R(1e15)) return csimi_unfit(error, fn, field, (double)x[i], "-1e15..1e15");
     }
     return CSIM_OK;
@@ -123,8 +118,7 @@ CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const 
 CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
     static const csimi_field fields[] = {
         CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
-        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
+        CSIMI_WITHIN(csim_softness, frequency, 0, 1e6, "0..1e6"), CSIMI_WITHIN(csim_softness, ratio, 0, 1e6, "0..1e6")};
     return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -134,15 +128,16 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
                                             int joints, const char *function, csim_error *error) {
     const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
     if (variational && trees > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", true, (double)integrator,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", (double)integrator,
                           "CSIM_BACKWARD_EULER or CSIM_MIDPOINT: the mass of a tree changes with its pose");
     if (integrator == CSIM_HALF_STEP && joints > 0)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", (double)integrator,
                           "CSIM_TWO_STEP, CSIM_MIDPOINT or CSIM_BACKWARD_EULER");
     if (integrator == CSIM_HALF_STEP && def->law != CSIM_LAW_STRICT)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", true, (double)def->law,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", (double)def->law,
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
     return CSIM_OK;
 }
 
 #undef CSIMI_SURFACE
+#undef CSIMI_SURFACE_VEC

@@ -19,7 +19,7 @@ static bool csimi_unsound(const csimi_staged *s, const char *array, long item, c
     }
     if (part[0]) n = csimi_append_text(name, sizeof name, n, ".");
     csimi_append_text(name, sizeof name, n, part);
-    csimi_fail(s->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", name, true, value, allowed);
+    csimi_fail(s->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", name, value, allowed);
     return false;
 }
 

@@ -1,16 +1,11 @@
 /* store/joint_state: what a program asks of joints and sets. */
 #include "private.h"
 
-CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
-                                       const char *allowed) {
-    return csimi_unfit(e, fn, field, value, allowed);
-}
-
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m) {
-    static const csimi_field fields[] = {CSIMI_ANY(csim_motor, target), CSIMI_POSITIVE(csim_motor, speed),
-                                         CSIMI_AT_LEAST_0(csim_motor, force)};
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_motor, target), CSIMI_POSITIVE(csim_motor, speed), CSIMI_AT_LEAST_0(csim_motor, force)};
     if ((unsigned)m->kind >= (unsigned)CSIM_MOTOR_COUNT_)
-        return csimi_joint_range(e, fn, "motor.kind", (double)(int)m->kind, "a csim_motor_kind");
+        return csimi_unfit(e, fn, "motor.kind", (double)(int)m->kind, "a csim_motor_kind");
     return csimi_check_fields(e, fn, m, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -18,9 +13,9 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 
 CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
                                       const csim_axis_def *a) {
-    static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
-                                         CSIMI_ANY(csim_axis_def, target), CSIMI_ANY(csim_axis_def, rate),
-                                         CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper), CSIMI_ANY(csim_axis_def, target),
+        CSIMI_ANY(csim_axis_def, rate), CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
     const bool used = csimi_axis_used(a) || csimi_is_soft(&a->limit) || a->hold != CSIM_HOLD_AS_KIND;
     csim_status s;
     if ((s = csimi_check_fields(e, fn, a, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
@@ -28,12 +23,12 @@ CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_
     if ((s = csimi_check_softness(e, fn, &a->limit)) != 0) return s;
     if ((s = csimi_check_softness(e, fn, &a->spring)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &a->motor)) != 0) return s;
-    if (a->lower > a->upper) return csimi_joint_range(e, fn, "lower", (double)a->lower, "at most upper");
+    if (a->lower > a->upper) return csimi_unfit(e, fn, "lower", (double)a->lower, "at most upper");
     if (a->hold == CSIM_HOLD_LOCKED && csimi_axis_used(a))
-        return csimi_joint_range(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
+        return csimi_unfit(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
     if (used && (kind == CSIM_JOINT_GEAR || kind == CSIM_JOINT_ROPE || (kind == CSIM_JOINT_DISTANCE && i > 0) ||
                  (kind == CSIM_JOINT_MOUSE && i > 2)))
-        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", true, (double)i, "an axis that this kind has");
+        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", (double)i, "an axis that this kind has");
     return CSIM_OK;
 }
 
@@ -73,7 +68,7 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
     csim_status s = csimi_find_link(w, id, fn, &slot, error);
     if (s) return s;
     if (w->store.link[slot].kind != CSIMI_JOINT)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint or pin");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a joint or pin");
     *item = w->store.link[slot].item;
     return CSIM_OK;
 }
@@ -219,7 +214,7 @@ static csim_status csimi_change_coordinate(csim_world *w, csim_link_id id, const
     if ((*j)->axes >= 0 && csimi_axes_main((*j)->kind) >= 0)
         *axis = w->store.axes[(*j)->axes].axis + csimi_axes_main((*j)->kind);
     else if (!csimi_joint_has_coordinate((*j)->kind))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a hinge or slider");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a hinge or slider");
     return CSIM_OK;
 }
 
@@ -245,7 +240,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     if (!csimi_finite(lower) || !csimi_finite(upper))
         return csimi_deny(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
-        return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
+        return csimi_unfit(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
     *(axis ? &axis->limited : &j->limited) = limited;
     *(axis ? &axis->lower : &j->lower) = lower;
     *(axis ? &axis->upper : &j->upper) = upper;
@@ -274,7 +269,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
     if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
     if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", true, (double)(int)axis, "an axis it has");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", (double)(int)axis, "an axis it has");
     item = (int)(j - w->store.joint);
     if (j->axes < 0) {
         need = w->store.count;
@@ -322,7 +317,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
     if (status) return status;
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
     if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a joint to the world");
     j->end[1] = csimi_place_ground(point);
     csimi_wake_link(w, j->link);
     return CSIM_OK;

@@ -213,11 +213,10 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     scratch = w->scratch(&grown.capacity, &w->def.solver);
     csimi_store_layout(&grown, scratch, &arena);
     if (arena.overflow)
-        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, true, (double)wanted,
-                          "sizes that fit in memory");
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, (double)wanted, "sizes that fit in memory");
     block = (unsigned char *)csimi_heap_alloc(&w->heap, arena.used);
     if (!block)
-        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", (double)arena.used,
                           "what the allocator and its limits give");
     arena = csimi_arena_in(block, arena.used);
     csimi_store_layout(&grown, scratch, &arena);
@@ -249,7 +248,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
     length = csimi_append_int(allowed, sizeof allowed, length, have);
     csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
-    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
+    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, (double)wanted, allowed);
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {

@@ -732,8 +732,6 @@ CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_
 CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
 CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j);
-CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
-                                      const char *allowed);
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);
 
 /* ---- tree_state.c, reduced_state.c */
@@ -807,7 +805,9 @@ typedef struct csimi_field {
     CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
         CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
         CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
-#define CSIMI_AT_LEAST_0(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, false, false, "0..1e15")
+#define CSIMI_WITHIN(type, field, lowest, highest, range) \
+    CSIMI_FIELD(#field, offsetof(type, field), lowest, highest, false, false, range)
+#define CSIMI_AT_LEAST_0(type, field) CSIMI_WITHIN(type, field, 0, 1e15, "0..1e15")
 #define CSIMI_POSITIVE(type, field) \
     CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15")
 #define CSIMI_UNIT(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1, false, false, "0..1")

@@ -23,7 +23,7 @@ static csim_status csimi_find_reduced(const csim_world *w, csim_body_id id, cons
     csim_status s;
     if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
     if (w->store.body[slot].kind != CSIM_BODY_REDUCED)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a reduced body");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a reduced body");
     *index = w->store.body[slot].tree;
     *tree = w->store.state.tree + *index;
     return CSIM_OK;

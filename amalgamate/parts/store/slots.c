@@ -16,13 +16,12 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *w, int slot) {
 
 CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *function, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", true, 0, "an id made by a create call");
+    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", 0, "an id made by a create call");
     if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", true, (double)id.index1, "an id of this world");
+        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", (double)id.index1, "an id of this world");
     if (id.index1 > (uint32_t)w->store.count.bodies || !w->store.body[id.index1 - 1].alive ||
         w->store.body[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, function, "id", true, (double)id.index1,
-                          "an id whose body still exists");
+        return csimi_fail(error, CSIM_STALE_ID, function, "id", (double)id.index1, "an id whose body still exists");
     *slot = (int)(id.index1 - 1);
     return CSIM_OK;
 }
@@ -36,12 +35,12 @@ CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, 0, "an id made by a create call");
+    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
     if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", true, (double)id.index1, "an id of this world");
+        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)id.index1, "an id of this world");
     if (id.index1 > (uint32_t)w->store.count.links || !w->store.link[id.index1 - 1].alive ||
         w->store.link[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, (double)id.index1, "an id whose link still exists");
+        return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)id.index1, "an id whose link still exists");
     *slot = (int)(id.index1 - 1);
     return CSIM_OK;
 }

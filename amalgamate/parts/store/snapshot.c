@@ -101,7 +101,7 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
 static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
 
 static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -218,7 +218,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes, "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)s->scratch_bytes, "a larger block");
     if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;

@@ -106,7 +106,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     if (!w) return CSIM_NULL_ARGUMENT;
     if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
     if (w->store.body[slot].kind != CSIM_BODY_TREE)
-        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a tree");
     *tree = w->store.state.tree + w->store.body[slot].tree;
     if (link < 0 || link >= (*tree)->link_count)
         return csimi_unfit(error, fn, "link", (double)link, "0..link_count - 1");
@@ -128,7 +128,7 @@ static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int lin
     const csimi_tree *tree = NULL;                                                                 \
     csim_status status;                                                                            \
     if (!(w)) return CSIM_NULL_ARGUMENT;                                                           \
-    if ((w)->locked) return csimi_fail(&(w)->error, CSIM_LOCKED, function, NULL, false, 0, NULL);  \
+    if ((w)->locked) return csimi_deny(&(w)->error, CSIM_LOCKED, function, NULL, NULL);            \
     if ((status = csimi_find_tree(w, id, link, function, &tree, &(w)->error)) != 0) return status; \
     s = &(w)->store
 
@@ -301,7 +301,7 @@ CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const c
 static csim_status csimi_one_coordinate(csim_world *w, const csimi_tree_link *link, csim_tree_joint ball,
                                         const char *fn) {
     if (ball == CSIM_TREE_BALL ? link->joint == CSIM_TREE_BALL : link->dofs == 1) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)link->joint,
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)link->joint,
                       ball == CSIM_TREE_BALL ? "a ball joint" : "revolute or prismatic");
 }
 
@@ -350,9 +350,9 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
 CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort) {
     static const char fn[] = "csim_tree_set_drive";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, effort)};
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort)};
     csim_tree_link_def d;
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
@@ -363,7 +363,7 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     d.effort = effort;
     if ((status = csimi_check_fields(&w->error, fn, &d, fields, 3)) != 0) return status;
     if (l->dofs == 6 || l->dofs == 0 || (l->dofs == 3 && effort > 0))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
     if (effort > 0 && l->slack < 0)
         return csimi_unfit(&w->error, fn, "effort", (double)effort,
@@ -409,8 +409,8 @@ CSIM_API csim_status csim_tree_set_limit_softness(csim_world *w, csim_body_id id
 CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
                                             csim_real friction) {
     static const char fn[] = "csim_tree_set_friction";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_tree_link_def, damping), CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
     csim_tree_link_def d;
     csimi_tree_link *l;
     CSIMI_OPEN_TREE(w, id, link, fn);
@@ -432,9 +432,9 @@ CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
     if (l->dofs == 6)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint, "not floating");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", (double)l->joint, "not floating");
     if (!(share >= 0 && share <= 1))
-        return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share", true,
+        return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share",
                           (double)share, "0..1");
     csimi_wake_tree(w, tree);
     l->gravity_share = share;

@@ -4,7 +4,7 @@
 #include "private.h"
 
 #define CSIMI_ABSENT(error, what, macro) \
-    csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
+    csimi_deny((error), CSIM_UNSUPPORTED, (what), NULL, "builds without " macro)
 #define CSIMI_NOTHING(type)                  \
     {                                        \
         type none;                           \
@@ -196,8 +196,7 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
 CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
-CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing)
-    {}
+CSIMI_FN void csimi_joints_begin(const csim_world *w, const csimi_step_frame *f, const csimi_closing *c) {}
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late)
     { return false; }
 CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first) {}
@@ -426,8 +425,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
 
 #if defined(CONDSIM_NO_EVENTS)
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
-CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena)
-    { return CSIM_OK; }
+CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) { return CSIM_OK; }
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}

@@ -27,8 +27,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
 #endif
 #ifdef CONDSIM_NO_EVENTS
         if (shapes[i].sensor)
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
-                              "builds without CONDSIM_NO_EVENTS");
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     }
     return CSIM_OK;
@@ -68,8 +67,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         CSIMI_ANY3(csim_rigid_def, velocity), CSIMI_ANY3(csim_rigid_def, angular_velocity),
         CSIMI_POSITIVE(csim_rigid_def, density), CSIMI_AT_LEAST_0(csim_rigid_def, mass),
         CSIMI_ANY9(csim_rigid_def, inertia), CSIMI_ANY3(csim_rigid_def, centre),
-        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
-    };
+        CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping), CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping)};
     csim_status s;
     int i;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_rigid_def()", def->guard)) != 0) return s;
@@ -79,7 +77,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
 #ifdef CONDSIM_NO_RIGID
     if (def->motion != CSIM_STATIC)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", true, (double)def->motion,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", (double)def->motion,
                           "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
 #endif
     if (def->shape_count < 0 || def->shape_count > 10000)

@@ -44,7 +44,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
     int i, least = d->closed ? 3 : 2, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d);
     for (i = 0; d->points && i < 3 * nodes; i++)
         if (!csimi_finite(d->points[i]) || csimi_abs(d->points[i]) > CSIM_R(1e9))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", true, (double)d->points[i],
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", (double)d->points[i],
                               "finite numbers in -1e9..1e9");
     if (nodes < least)
         return csimi_unfit(&w->error, fn, "point_count", (double)nodes,
@@ -53,7 +53,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         csim_vec3 a = csimi_cable_point(d, i), b = csimi_cable_point(d, i + 1), along = csim_sub(b, a);
         csim_real length = csim_length(along), size = csim_length(a) + csim_length(b);
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", (double)i,
                               "neighbouring points apart");
         mass = (double)d->density * r2 * (double)length;
         if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
@@ -64,9 +64,9 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
                 return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
-                                  "frames: length squared", true, (double)norm, "unit quaternions, 1 within 0.002");
+                                  "frames: length squared", (double)norm, "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
-                return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
+                return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", (double)i,
                                   "third axes that point along their edges");
         }
     }
@@ -87,10 +87,8 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
-        CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
-        CSIMI_ANY3(csim_cable_def, rest_curvature), CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
-    };
+        CSIMI_WITHIN(csim_cable_def, strain, -0.9, 10, "-0.9..10"), CSIMI_ANY3(csim_cable_def, rest_curvature),
+        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping), CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping)};
 #undef CSIMI_SECTION
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cable_def()", d->guard)) != 0) return s;
@@ -321,10 +319,10 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
     if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
     if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "body", true, (double)def->body.index1, "a rigid body");
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "body", (double)def->body.index1, "a rigid body");
     cable = w->store.body + bodies[0];
     if (cable->closed || cable->bend_count == 0)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "cable", true, (double)def->cable.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "cable", (double)def->cable.index1,
                           "an open cable of two edges at least");
     need = w->store.count;
     if (w->free_link < 0) need.links++;

@@ -193,14 +193,13 @@ static CSIMI_NOINLINE bool csimi_capsule_refused(const csim_world *w, const csim
                                   csim_real within, const char *fn) {
     csim_error own, *error = def && def->error ? def->error : &own;
     if (def && def->guard != csim_default_query_def().guard) return true;
-    if (w && w->locked) return csimi_fail(error, CSIM_LOCKED, fn, NULL, false, 0, NULL) != CSIM_OK;
+    if (w && w->locked) return csimi_deny(error, CSIM_LOCKED, fn, NULL, NULL) != CSIM_OK;
     if (!c) return csimi_missing(error, fn, "capsule") != CSIM_OK;
     if (csimi_check_vec(error, fn, "capsule.a", c->a) || csimi_check_vec(error, fn, "capsule.b", c->b)) return true;
     if (!(c->radius > 0 && c->radius <= CSIM_R(1e9)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "capsule.radius", true, (double)c->radius,
-                          "above 0, at most 1e9") != CSIM_OK;
+        return csimi_unfit(error, fn, "capsule.radius", (double)c->radius, "above 0, at most 1e9") != CSIM_OK;
     if (!(within >= 0 && within <= CSIM_R(1e9)))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "within", true, (double)within, "0..1e9") != CSIM_OK;
+        return csimi_unfit(error, fn, "within", (double)within, "0..1e9") != CSIM_OK;
     return false;
 }
 

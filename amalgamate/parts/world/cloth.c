@@ -22,18 +22,17 @@ static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *d
     static const char fn[] = "csim_create_cloth";
     int i;
     if (def->vertex_count < 3 || def->vertex_count > 20000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "3..2e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", (double)def->vertex_count, "3..2e7");
     if (def->triangle_count < 1 || def->triangle_count > 40000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", true, (double)def->triangle_count, "1..4e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", (double)def->triangle_count, "1..4e7");
     if (!def->vertices || !def->triangles)
         return csimi_missing(&w->error, fn, def->vertices ? "triangles" : "vertices");
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
-                              "finite numbers");
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", (double)def->vertices[i], "finite numbers");
     for (i = 0; i < 3 * def->triangle_count; i++)
         if (def->triangles[i] < 0 || def->triangles[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles", true, (double)def->triangles[i],
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles", (double)def->triangles[i],
                               "0..vertex_count - 1");
     return csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates);
 }
@@ -46,11 +45,9 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
         CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
-        CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
-                    "below 0 (from thickness) or 0..1e15"),
+        CSIMI_WITHIN(csim_cloth_def, bending, -1e15, 1e15, "below 0 (from thickness) or 0..1e15"),
         CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping), CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
-        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
-    };
+        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance)};
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
     if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
@@ -107,7 +104,7 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
         csim_real area = 0;
         if (!csimi_membrane_prepare(m->x + 3 * t[0], m->x + 3 * t[1], m->x + 3 * t[2],
                                     s->state.membrane_shape + 4 * (s->count.membranes + i), &area))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", (double)i,
                               "no flat triangles");
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
         area *= def->thickness * def->density / 3;
@@ -117,11 +114,11 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
     }
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", (double)i,
                               "every vertex used by a triangle");
     if ((bad = csimi_cloth_neighbours(nv, nt, def->triangles, m->beyond, m->ints)) >= 0)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn,
-                          "triangles: index of a flipped, repeated or third triangle at an edge", true, (double)bad,
+                          "triangles: index of a flipped, repeated or third triangle at an edge", (double)bad,
                           "each edge in at most two triangles that run through it both ways");
     return CSIM_OK;
 }
@@ -207,7 +204,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
         arena = csimi_arena_in(s->scratch, s->scratch_bytes);
         csimi_cloth_work_layout(&work, def->vertex_count, def->triangle_count, &arena);
         if (arena.overflow)
-            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
         if ((status = csimi_study_triangles(w, def, &work)) != 0) return status;
         csimi_study_graph(def, &work, &blocks, &aggregates);
         need.matrix_blocks = s->count.matrix_blocks + blocks;

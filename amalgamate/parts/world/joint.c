@@ -34,33 +34,31 @@ static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const c
         if ((s = csimi_check_axis(e, fn, d->kind, i, d->axes + i)) != 0) return s;
     for (i = 0; i < 2; i++)
         if (!(d->cone[i] >= 0 && d->cone[i] <= 3) || (d->cone[0] > 0) != (d->cone[1] > 0))
-            return csimi_joint_range(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
+            return csimi_unfit(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
     if (d->cone[0] > 0 && (d->axes[CSIM_AXIS_SWING_Y].limited || d->axes[CSIM_AXIS_SWING_Z].limited))
-        return csimi_joint_range(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
+        return csimi_unfit(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
     return csimi_check_softness(e, fn, &d->cone_limit);
 }
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
-                    "below 0 (as it is now) or 0..1e9"),
+        CSIMI_WITHIN(csim_joint_def, length, -1e9, 1e9, "below 0 (as it is now) or 0..1e9"),
         CSIMI_ANY(csim_joint_def, lower), CSIMI_ANY(csim_joint_def, upper), CSIMI_ANY(csim_joint_def, ratio),
-        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
-    };
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force), CSIMI_AT_LEAST_0(csim_joint_def, break_torque)};
     csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
     if (s) return s;
     if ((unsigned)d->kind >= (unsigned)CSIM_JOINT_COUNT_)
-        return csimi_joint_range(e, fn, "kind", (double)(int)d->kind, "a csim_joint_kind");
+        return csimi_unfit(e, fn, "kind", (double)(int)d->kind, "a csim_joint_kind");
     if ((s = csimi_check_fields(e, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
-    if (d->lower > d->upper) return csimi_joint_range(e, fn, "lower", (double)d->lower, "at most upper");
+    if (d->lower > d->upper) return csimi_unfit(e, fn, "lower", (double)d->lower, "at most upper");
     if ((s = csimi_check_vec(e, fn, "axis2", d->axis2)) != 0) return s;
     if ((csimi_joint_has_coordinate(d->kind) || csimi_joint_wants_axes(d)) && !(csim_length(d->axis) > CSIMI_EPS))
-        return csimi_joint_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
+        return csimi_unfit(e, fn, "axis", (double)csim_length(d->axis), "a direction");
     if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_joint_has_coordinate(d->kind))
-        return csimi_joint_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
-    if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_joint_range(e, fn, "ratio", 0, "not 0");
+        return csimi_unfit(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
+    if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_unfit(e, fn, "ratio", 0, "not 0");
     return csimi_check_joint_axes(e, fn, d);
 }
 
@@ -92,7 +90,7 @@ static csim_status csimi_gear_ends(csim_world *w, const csim_joint_def *d, const
     for (k = 0; k < 2; k++)
         if ((status = csimi_gear_end(w, d, fn, k, j, bodies)) != 0) return status;
     if (j->gear[0] == j->gear[1] && (j->gear[0] >= 0 || j->end[0].item == j->end[1].item))
-        return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
+        return csimi_unfit(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
     j->ratio = d->ratio;
     j->offset = 0;
     j->offset = csimi_gear_error(w, &w->store.state, j);

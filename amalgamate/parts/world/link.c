@@ -46,11 +46,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_spring";
     static const csimi_field fields[] = {
-        CSIMI_FIELD("rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
-                    "below 0 (as it is now) or 0..1e9"),
+        CSIMI_WITHIN(csim_spring_def, rest_length, -1e9, 1e9, "below 0 (as it is now) or 0..1e9"),
         CSIMI_AT_LEAST_0(csim_spring_def, stiffness), CSIMI_AT_LEAST_0(csim_spring_def, damping),
-        CSIMI_AT_LEAST_0(csim_spring_def, break_force),
-    };
+        CSIMI_AT_LEAST_0(csim_spring_def, break_force)};
     csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;

@@ -137,7 +137,7 @@ static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *f
     if (b->kind == CSIM_BODY_TREE)
         return csimi_grip_link(&w->store, b, point, g)
                    ? CSIM_OK
-                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                   : csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                                 "a tree that has shapes; others by their links");
 #endif
 #ifndef CONDSIM_NO_CABLE

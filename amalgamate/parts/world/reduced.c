@@ -33,8 +33,7 @@ CSIM_API void csim_reduced_needs(const csim_modes *m, csim_capacity *c) {
 static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d) {
     static const char fn[] = "csim_create_reduced";
     static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
-    };
+        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping), CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping)};
     const double *moments;
     csim_status s;
     int k;
@@ -179,7 +178,7 @@ CSIM_API csim_status csim_create_reduced(csim_world *w, const csim_reduced_def *
     arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     csimi_reduced_lay_out(&layout, add.surface, add.triangles, &arena);
     if (arena.overflow)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
     csimi_write_reduced(s, def);
     slot = csimi_take_body(w, CSIM_BODY_REDUCED, def->motion, &def->surface, def->user_data);
     b = s->body + slot;

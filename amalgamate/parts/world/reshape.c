@@ -67,7 +67,7 @@ static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char 
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
     if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a rigid body or a tree");
 }
 
 /* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
@@ -143,7 +143,7 @@ CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const c
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                           "a rigid body; csim_tree_add_shape puts shapes on links");
     return csimi_add_a_shape(w, fn, id, -1, shape, number);
 }
@@ -195,7 +195,7 @@ CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_
     csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1,
                           "a rigid body; csim_tree_set_link_density is for links");
     status = csimi_shapes_mass(w, fn, slot, -1, density, &mass);
     return status ? status : csim_body_set_mass(w, id, &mass);
@@ -207,8 +207,7 @@ CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, c
     const csimi_body *b;
     if (status) return status;
     b = w->store.body + *slot;
-    if (b->kind != CSIM_BODY_TREE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+    if (b->kind != CSIM_BODY_TREE) return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", (double)id.index1, "a tree");
     if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
         return csimi_unfit(&w->error, fn, "link", (double)link, "0..link count - 1");
     return CSIM_OK;

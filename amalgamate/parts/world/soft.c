@@ -56,8 +56,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
-    };
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance)};
     csim_status s;
     int i, k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_soft_def()", def->guard)) != 0) return s;
@@ -66,19 +65,18 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
     if (def->vertex_count < 4 || def->vertex_count > 20000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", (double)def->tet_count, "1..4e7");
     if (!def->vertices || !def->tets) return csimi_missing(&w->error, fn, def->vertices ? "tets" : "vertices");
     if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
         return s;
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
-                              "finite numbers");
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", (double)def->vertices[i], "finite numbers");
     for (i = 0; i < 4 * def->tet_count; i++)
         if (def->tets[i] < 0 || def->tets[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", true, (double)def->tets[i], "0..vertex_count - 1");
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", (double)def->tets[i], "0..vertex_count - 1");
     for (i = 0; def->tet_material && i < def->tet_count; i++)
         if ((s = csimi_check_enum(&w->error, fn, "tet_material", (int)def->tet_material[i], CSIM_MATERIAL_COUNT_)) != 0)
             return s;
@@ -88,7 +86,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         for (i = 0; a && i < def->tet_count; i++)
             if (!csimi_finite(a[i]) || (k == 1 ? a[i] <= -1 || a[i] >= CSIM_R(0.5) : a[i] <= 0 || a[i] > CSIM_R(1e15)))
                 return csimi_fail(&w->error, csimi_finite(a[i]) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, names[k],
-                                  true, (double)a[i], k == 1 ? "above -1, below 0.5" : "above 0, at most 1e15");
+                                  (double)a[i], k == 1 ? "above -1, below 0.5" : "above 0, at most 1e15");
     }
     return CSIM_OK;
 }
@@ -152,7 +150,7 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     bad = csimi_tet_prepare(nt, def->tets, m->x, m->density, s->state.tet_shape + 9 * s->count.tets,
                             s->state.tet_volume + s->count.tets, m->mass);
     if (bad >= 0)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", true, (double)bad,
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", (double)bad,
                           "no inverted or flat tets");
     for (i = 0; i < nt; i++)
         if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
@@ -162,10 +160,10 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
                                (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
-            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", (double)i,
                               "every vertex used by a tet");
     if ((bad = csimi_duplicate_tet(def, m)) >= 0)
-        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: duplicate tet", true, (double)bad, "every tet once");
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: duplicate tet", (double)bad, "every tet once");
     out->triangles = csimi_tet_surface(nv, nt, def->tets, m->triangles, 4 * nt, m->ints);
     for (i = 0; i < nv; i++) m->count[i] = 0;
     for (i = 0; i < 3 * out->triangles; i++) m->count[m->triangles[i]] = 1;
@@ -239,7 +237,7 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
         arena = csimi_arena_in(s->scratch, s->scratch_bytes);
         csimi_mesh_work_layout(&work, def->vertex_count, def->tet_count, &arena);
         if (arena.overflow)
-            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", (double)arena.used, "a larger block");
         if ((status = csimi_study_mesh(w, def, &work, &counts)) != 0) return status;
         need.surface = s->count.surface + counts.surface;
         need.triangles = s->count.triangles + counts.triangles;

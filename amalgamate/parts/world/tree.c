@@ -62,8 +62,7 @@ static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, c
         CSIMI_AT_LEAST_0(csim_tree_link_def, armature), CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
         CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness), CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
         CSIMI_AT_LEAST_0(csim_tree_link_def, effort), CSIMI_ANY(csim_tree_link_def, target),
-        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
-    };
+        CSIMI_ANY(csim_tree_link_def, target_rate), CSIMI_UNIT(csim_tree_link_def, gravity_compensation)};
     return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -149,7 +148,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     }
 #ifdef CONDSIM_NO_STACKS
     if (!def->no_self_contact && need->shapes > w->store.count.shapes + 1)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", true, 0,
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", 0,
                           "true, or builds without CONDSIM_NO_STACKS");
 #endif
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;

@@ -14,7 +14,7 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     csim_status s;
     if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
     if (!csimi_solver_there(p))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", true, (double)(int)p->solver,
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver,
                           CSIMI_SOLVERS_THERE);
     if ((s = csimi_check_enum(error, function, "solver.weight", (int)p->weight, CSIM_WEIGHT_COUNT_)) != 0) return s;
     if ((s = csimi_check_enum(error, function, "solver.acceleration", (int)p->acceleration,
@@ -47,8 +47,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
 static csim_status csimi_check_paths(bool follow, const char *function, csim_error *error) {
 #ifdef CONDSIM_NO_PATHS
     if (follow)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1,
-                          "builds without CONDSIM_NO_PATHS");
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", 1, "builds without CONDSIM_NO_PATHS");
 #else
     (void)follow, (void)function, (void)error;
 #endif
@@ -69,15 +68,12 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_ANY3(csim_world_def, gravity),
         CSIMI_FIELD("omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"),
         CSIMI_FIELD("omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"),
-        CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_UNIT(csim_world_def, stabilization),
-        CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, push_out_speed), CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
-        CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
-        CSIMI_AT_LEAST_0(csim_world_def, hit_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
-        CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
-        CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
-    };
+        CSIMI_WITHIN(csim_world_def, contact_distance, 0, 1e3, "0..1000"), CSIMI_UNIT(csim_world_def, stabilization),
+        CSIMI_WITHIN(csim_world_def, slop, 0, 1e3, "0..1000"), CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        CSIMI_WITHIN(csim_world_def, touch_distance, 0, 1e3, "0..1000"), CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed), CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
+        CSIMI_WITHIN(csim_world_def, sleep_time, 0, 1e6, "0..1e6")};
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
     if ((s = csimi_check_fields(error, function, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
@@ -90,8 +86,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
                            "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
 #ifdef CONDSIM_NO_LAWS
     if (d->law != CSIM_LAW_STRICT)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
-                          "builds without CONDSIM_NO_LAWS");
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", (double)d->law, "builds without CONDSIM_NO_LAWS");
 #endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
@@ -218,7 +213,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     if ((uintptr_t)block % 64 != 0)
         return csimi_deny(error, CSIM_OUT_OF_RANGE, "csim_create_world_in", "block", "aligned to 64 bytes");
     if (bytes < needed)
-        return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", true, (double)bytes,
+        return csimi_fail(error, CSIM_CAPACITY, "csim_create_world_in", "bytes", (double)bytes,
                           "at least what csim_world_bytes says for this definition");
     csimi_start_world(w, def);
     w->store.capacity = csimi_first_capacity(def);
@@ -247,7 +242,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
     heap.hooks = def->allocator;
     w = (csim_world *)csimi_heap_alloc(&heap, csimi_header_bytes());
     if (!w)
-        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_world", "bytes", true, (double)csimi_header_bytes(),
+        return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_world", "bytes", (double)csimi_header_bytes(),
                           "what the allocator and its limits give");
     csimi_start_world(w, def);
     w->heap = heap;

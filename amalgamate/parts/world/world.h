@@ -403,6 +403,12 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
+/* Steps many worlds [count], each to the same bits as alone, side by side by the threads behind tasks (null: one after
+   the other). None is named twice, their own def.tasks stay empty, and callbacks of two may run at once. status [count]
+   gets what each said; returns the first that is not CSIM_OK, and the others are stepped all the same. Fails:
+   CSIM_NULL_ARGUMENT (worlds, status), CSIM_OUT_OF_RANGE (count < 0). */
+CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim_real h, const csim_tasks *tasks,
+                                      csim_status *status);
 /* Of the last step, also when it failed, in a filter of the one under way; all zero before the first. Null: all zero
    but result, CSIM_RESULT_NOT_FINITE. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
