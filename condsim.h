@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 427cf5e9e91a40ad
+   Hash of the parts: 6265ffc9ea036ae1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5908,6 +5908,7 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     bool bed_stale;    /* somebody woke or fell asleep: bed.c */
+    bool scattered;    /* contacts of the last step have been taken out of their order */
     int asleep, woken; /* bodies asleep; those that woke since the last step that was done */
     int live_bodies, free_body, free_link;
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
@@ -5915,7 +5916,6 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
-    uint64_t scattered;     /* one more than the steps done when contacts were last taken out of their order */
     uint64_t steps;         /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
 };
@@ -34196,7 +34196,7 @@ CSIMI_FN void csimi_end_contacts(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_counts *n = &s->count;
     const bool kept = n->kept == n->contacts;
-    w->scattered = w->steps + 1;
+    w->scattered = true;
     csimi_meets_drop(s, &s->meets, s->contact, kept ? s->kept : NULL, &n->contacts, slot);
     n->kept = kept ? n->contacts : csimi_imin(n->kept, n->contacts);
 #ifndef CONDSIM_NO_SLEEP
@@ -38931,7 +38931,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
     w->steps = w->stats.step = h.step;
-    w->scattered = h.step + 1;
+    w->scattered = true;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
@@ -39914,6 +39914,7 @@ static bool csimi_stood(const csim_world *w, int slot) {
 CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
     const csimi_state *now = &w->store.state, *next = &f->next;
     int i;
+    w->scattered = false;
     for (i = 0; i < now->rigid_count; i++) {
         const size_t k = (size_t)i;
         const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
@@ -39942,7 +39943,7 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
     const csim_real h = (csim_real)w->last_h;
     int i;
     d->kept.table_size = 0;
-    if (w->scattered == w->steps + 1 || csimi_differ(&h, &d->frame->h, 1)) return;
+    if (w->scattered || csimi_differ(&h, &d->frame->h, 1)) return;
     csimi_last_clear(&d->kept, w->store.count.contacts);
     for (i = 0; i < w->store.count.contacts; i++)
         if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);

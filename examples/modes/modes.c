@@ -121,7 +121,7 @@ typedef struct modes_work {
 
 static csim_status modes_range(csim_error *e, const char *field, double value, const char *allowed) {
     return csimi_fail(e, value > -1e300 && value < 1e300 ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, "modes_create", field,
-                      true, value, allowed);
+                      value, allowed);
 }
 
 static csim_status modes_check_modes_def(const modes_def *d, csim_error *e) {
@@ -733,7 +733,7 @@ static csim_status modes_factor(modes_work *w, csimi_heap *heap, unsigned char *
         modes_matrix(w, shift);
         if (csimi_factor_compute(&w->factor, &w->A)) return CSIM_OK;
     }
-    return csimi_fail(e, CSIM_NON_FINITE_RESULT, "modes_create", "the factor", false, 0, "a better shaped mesh");
+    return csimi_deny(e, CSIM_NON_FINITE_RESULT, "modes_create", "the factor", "a better shaped mesh");
 }
 
 /* Basis in columns [6, 6 + modes) of S, diagonal at rest, squares of frequencies in value. */
@@ -742,12 +742,12 @@ static csim_status modes_basis(modes_work *w, csim_error *e) {
     const int first = MODES_FREE, asked = w->def->modes;
     bool converged;
     if (!modes_free_motions(w))
-        return csimi_fail(e, CSIM_BAD_MESH, fn, "vertices", false, 0, "a body with extent in all directions");
+        return csimi_deny(e, CSIM_BAD_MESH, fn, "vertices", "a body with extent in all directions");
     converged = modes_lowest(w, asked);
     if (!(w->value[0] > 1e-12 * w->stiffest))
         return w->def->fixed_count > 0
                    ? modes_range(e, "fixed_count", (double)w->def->fixed_count, "0, or three vertices off one line")
-                   : csimi_fail(e, CSIM_BAD_MESH, fn, "tets", false, 0, "one piece, joined by faces");
+                   : csimi_deny(e, CSIM_BAD_MESH, fn, "tets", "one piece, joined by faces");
     if (!converged)
         return csimi_fail(e, CSIM_NON_FINITE_RESULT, fn, "modes", (double)asked, "a number that converges");
     if (w->modes > asked && !modes_bend(w, first, asked, w->modes - asked))
@@ -786,7 +786,7 @@ csim_status modes_create(const modes_def *def, const csim_allocator *allocator, 
     csim_modes head, *out;
     csim_status s;
     if (!def || !modes)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "modes_create", def ? "modes" : "def", false, 0, "not null");
+        return csimi_missing(error, "modes_create", def ? "modes" : "def");
     if ((s = modes_check_modes_def(def, error)) != 0) return s;
     if ((s = modes_sizes(&w, def, error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);

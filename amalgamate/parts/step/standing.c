@@ -14,6 +14,7 @@ static bool csimi_stood(const csim_world *w, int slot) {
 CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
     const csimi_state *now = &w->store.state, *next = &f->next;
     int i;
+    w->scattered = false;
     for (i = 0; i < now->rigid_count; i++) {
         const size_t k = (size_t)i;
         const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
@@ -42,7 +43,7 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
     const csim_real h = (csim_real)w->last_h;
     int i;
     d->kept.table_size = 0;
-    if (w->scattered == w->steps + 1 || csimi_differ(&h, &d->frame->h, 1)) return;
+    if (w->scattered || csimi_differ(&h, &d->frame->h, 1)) return;
     csimi_last_clear(&d->kept, w->store.count.contacts);
     for (i = 0; i < w->store.count.contacts; i++)
         if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);

@@ -78,7 +78,7 @@ CSIMI_FN void csimi_end_contacts(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_counts *n = &s->count;
     const bool kept = n->kept == n->contacts;
-    w->scattered = w->steps + 1;
+    w->scattered = true;
     csimi_meets_drop(s, &s->meets, s->contact, kept ? s->kept : NULL, &n->contacts, slot);
     n->kept = kept ? n->contacts : csimi_imin(n->kept, n->contacts);
 #ifndef CONDSIM_NO_SLEEP

@@ -457,6 +457,7 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     bool bed_stale;    /* somebody woke or fell asleep: bed.c */
+    bool scattered;    /* contacts of the last step have been taken out of their order */
     int asleep, woken; /* bodies asleep; those that woke since the last step that was done */
     int live_bodies, free_body, free_link;
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
@@ -464,7 +465,6 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
-    uint64_t scattered;     /* one more than the steps done when contacts were last taken out of their order */
     uint64_t steps;         /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
 };

@@ -238,7 +238,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->last_h = h.last_h;
     w->steps = w->stats.step = h.step;
-    w->scattered = h.step + 1;
+    w->scattered = true;
     w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
