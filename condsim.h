@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6265ffc9ea036ae1
+   Hash of the parts: 54df5a1f7422926f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -920,13 +920,27 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, 1 or 1/2: v = (1 - theta) v_k + theta v_{k+1}. Nothing is
                                      computed with it; XPBD and explicit PENALTY refuse a problem of 1/2, because they
                                      take v for a velocity one whole step after that of the start */
+    const csim_real *gap;         /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap;
+                                     phi_n holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
+                                     max(phi_n, 0) */
 } csim_problem;
 
 /* Start and result of a solve; arrays of the caller. */
 typedef struct csim_solution {
     csim_real *v;      /* [3n] in: start, out: velocity */
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */
+    csim_real *move;   /* XPBD, BOUNDED: [3n] gets the mean velocity of the step, by which positions go; may be null */
+    csim_real *pulse;  /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the last
+                          substep times the substeps, N s: the better start of the next frame; may be null */
 } csim_solution;
+
+CSIM_INLINE csim_solution csim_solution_of(csim_real *v, csim_real *lambda) { /* move and pulse are null */
+    csim_solution s;
+    s.v = v;
+    s.lambda = lambda;
+    s.move = s.pulse = NULL;
+    return s;
+}
 
 /* Checks sizes, indices, mirrored blocks, orthonormal frames, finite numbers, positive diagonal. error may be null.
    Fails: CSIM_BAD_PROBLEM, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT. */
@@ -1087,20 +1101,17 @@ typedef enum csim_linear {
     CSIM_LINEAR_COUNT_
 } csim_linear;
 
-/* Which solver, how exact, how long; each solver reads what names it. 0 is a default where the field says so. */
-typedef struct csim_solver_params {
-    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
-    csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
-    csim_weight weight;      /* COND */
-    csim_acceleration acceleration; /* COND */
-    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
-    csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
-    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
+/* COND: its map. */
+typedef struct csim_cond_params {
+    csim_weight weight;
+    csim_acceleration acceleration;
     bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true.
                                 false: the nodal contacts are solved, the given ones certified: STALLED where they
                                 differ */
-    csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
+} csim_cond_params;
+
+/* The solvers of the impulse level, and CCS at both. */
+typedef struct csim_impulse_params {
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
                                 STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
@@ -1111,33 +1122,46 @@ typedef struct csim_solver_params {
     bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves
                                 v = A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which
                                 depends on the units) are to be <= tolerance too; default false */
-    csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
-    csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
-                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
-                                where A couples bodies: 0: through a factor of A; else without one, each block by
-                                itself (docs/realtime.md) */
-    csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
-                                complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
-    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
-                                bodies where explicit forces of joints are unstable (docs/joints.md); default true */
-    int substeps;            /* XPBD, BOUNDED: 0..1e5; 0: 20 and 8 */
-    csim_real *move;         /* XPBD, BOUNDED: [3n] gets the mean velocity of the step, by which positions go; may be
-                                null */
-    const csim_real *gap;    /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap; phi_n
-                                holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
-                                max(phi_n, 0). Worlds set it */
-    csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
-                                last substep times the substeps, N s: the better start of the next frame. May be null */
+} csim_impulse_params;
+
+/* NEWTON and NEWTON_PROXIMAL. */
+typedef struct csim_newton_params {
+    csim_ncp ncp;            /* default Fischer-Burmeister */
+    csim_linear linear;      /* default conjugate residuals */
+    csim_real scaling;       /* r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the complementarity
+                                preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+} csim_newton_params;
+
+/* The springs of contacts: virtual nodes of COND, PENALTY, XPBD under the invertible law. */
+typedef struct csim_spring_params {
+    csim_real gain;          /* kappa = gain * effective mass; 1..1e8; default 1e3 */
+    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k, N/m times s^2 */
+    csim_real damping;       /* PENALTY, XPBD: damper of a contact over h times its spring, 0..1e3; default 1 */
+} csim_spring_params;
+
+/* Which solver, how exact, how long; what some solvers read is below. 0 is a default where the field says so. */
+typedef struct csim_solver_params {
+    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
+    csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
+    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
     int certify;             /* worlds: every so many steps are certified, 1 (default): all; 0: none; up to 1e9.
                                 csim_problem_solve: 0 leaves it out. Only SWEEP and the solvers of the impulse level
                                 have a measure of their own to stop by and can leave it out, and only where that is
                                 met; by_impulse certifies always. docs/certificate.md */
-    csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
-                                0..1e3; default 1 */
+    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
+                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
+                                where A couples bodies: 0: through a factor of A; else without one, each block by
+                                itself (docs/realtime.md) */
+    int substeps;            /* XPBD, BOUNDED: 0..1e5; 0: 20 and 8 */
+    csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
                                 measure after the step to which the linear iteration belongs */
     int history_capacity;
+    csim_cond_params cond;
+    csim_impulse_params impulse;
+    csim_newton_params newton;
+    csim_spring_params spring;
 } csim_solver_params;
 
 /* How a solve ended. */
@@ -1203,7 +1227,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
    and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
    f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
    added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
-   particles. Worlds have the rows of a step's start and params.geometric in its place. */
+   particles. Worlds have the rows of a step's start and geometric of csim_world_def in its place. */
 CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
                                        const csim_real *force_change, csim_real *D);
 
@@ -1240,7 +1264,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
    light bodies; certificate.velocity and certificate.work are at most the tolerance too, with |q_m| for the speeds and
-   for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. params->by_impulse adds natural_map_siconos.
+   for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. impulse.by_impulse adds natural_map_siconos.
    r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
    Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace, a
    law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
@@ -1381,6 +1405,8 @@ typedef struct csim_world_def {
     csim_solver_params solver; /* tolerance 5e-5, 3000 iterations, automatic */
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
+    bool geometric; /* the diagonal geometric stiffness of hard joints is added to the inertia of bodies where explicit
+                       forces of joints are unstable (docs/joints.md); default true */
     csim_uncertified on_uncertified;
     bool follow_paths; /* What spins, is thrown or bends fast is followed along its true path after a step, and its pose
                           stops before it passes a shape, however thin, but for meshes and heights; velocities are
@@ -4473,7 +4499,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 
 /* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
    one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
-   contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
+   contact on a node, J_v = I) with kappa = gain mass or spring.kappa, and the shift -kappa^-1 lambda0 per virtual
    side in phi. Blocks [0, n) keep their numbers, virtual nodes follow; contacts keep their order. The nodal matrix is
    A + sum kappa [J_v -I]'[J_v -I]: the given A and beside it the couplings, which are applied, never stored as blocks.
    O(size). */
@@ -4591,7 +4617,7 @@ CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
 CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
-CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error);
 /* csim_problem_solve in what is left of an arena, for a world: it checked the parameters when it got them, and made the
    indices of the problem itself; checked: what csimi_check_own says of its numbers. table.c */
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -6812,7 +6838,7 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance);
 /* ---- within.c: a step within a budget */
 /* An island for csimi_within_solve. */
 typedef struct csimi_within {
-    const csim_problem *problem;
+    csim_problem *problem;
     csim_contact *rows;       /* of the problem */
     csim_solution *solution;
     const int *block, *contact; /* [n], [count] in the frame */
@@ -21782,7 +21808,8 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
 
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
     const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
-    return csimi_solver_traits_of(params->solver)->rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+    return csimi_solver_traits_of(params->solver)->rows ||
+           (newton && params->newton.linear == CSIM_LINEAR_GAUSS_SEIDEL);
 }
 
 CSIMI_FN bool csimi_solver_gaps(csim_solver solver) {
@@ -21803,11 +21830,10 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.solver = CSIM_SOLVER_AUTO;
     p.tolerance = CSIM_R(5e-5);
     p.max_iterations = 3000;
-    p.gain = CSIM_R(1e3);
-    p.shift = true;
-    p.geometric = true;
+    p.spring.gain = CSIM_R(1e3);
+    p.cond.shift = true;
     p.certify = 1;
-    p.damping = 1;
+    p.spring.damping = 1;
     return p;
 }
 
@@ -21824,31 +21850,35 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
 /* ---- parameters */
 
 /* Leaves the function where a member is not fit. */
-#define CSIMI_PARAM(member, fit, allowed) \
-    if (!(fit)) return csimi_unfit(error, "csim_problem_solve", "params." #member, (double)p->member, allowed)
+#define CSIMI_PARAM(member, fit, allowed)                                                                   \
+    if (!(fit))                                                                                             \
+    return csimi_fail(error, csimi_finite((csim_real)p->member) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, \
+                      world ? "solver." #member : "params." #member, (double)p->member, allowed)
 
-CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error) {
     CSIMI_PARAM(solver, (unsigned)p->solver < (unsigned)CSIM_SOLVER_COUNT_, "a csim_solver");
     CSIMI_PARAM(tolerance, p->tolerance > 0 && p->tolerance <= CSIM_R(0.1), "above 0, at most 0.1");
     CSIMI_PARAM(max_iterations, p->max_iterations >= 1 && p->max_iterations <= 1000000, "1 to 1000000");
-    CSIMI_PARAM(weight, (unsigned)p->weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
-    CSIMI_PARAM(acceleration, (unsigned)p->acceleration < (unsigned)CSIM_ACCELERATION_COUNT_, "a csim_acceleration");
+    CSIMI_PARAM(cond.weight, (unsigned)p->cond.weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
+    CSIMI_PARAM(cond.acceleration, (unsigned)p->cond.acceleration < (unsigned)CSIM_ACCELERATION_COUNT_,
+                "a csim_acceleration");
     CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32");
-    CSIMI_PARAM(gain, p->gain >= 1 && p->gain <= CSIM_R(1e8), "1 to 1e8");
-    CSIMI_PARAM(kappa, p->kappa >= 0 && p->kappa < CSIMI_HUGE, "0 or more, kg");
+    CSIMI_PARAM(spring.gain, p->spring.gain >= 1 && p->spring.gain <= CSIM_R(1e8), "1 to 1e8");
+    CSIMI_PARAM(spring.kappa, p->spring.kappa >= 0 && p->spring.kappa < CSIMI_HUGE, "0 or more, kg");
     CSIMI_PARAM(sigma, p->sigma >= 0 && p->sigma < CSIMI_HUGE, "0 or more");
-    CSIMI_PARAM(contact_method, (unsigned)p->contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
+    CSIMI_PARAM(impulse.contact_method, (unsigned)p->impulse.contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
                 "a csim_contact_method");
-    CSIMI_PARAM(sides, p->sides == 0 || (p->sides >= 3 && p->sides <= 64), "0, or 3 to 64");
-    CSIMI_PARAM(relaxation, p->relaxation >= 0 && p->relaxation <= 2, "0 to 2");
-    CSIMI_PARAM(rho, p->rho >= 0 && p->rho < CSIMI_HUGE, "0 or more");
-    CSIMI_PARAM(ncp, (unsigned)p->ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
-    CSIMI_PARAM(linear, (unsigned)p->linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
+    CSIMI_PARAM(impulse.sides, p->impulse.sides == 0 || (p->impulse.sides >= 3 && p->impulse.sides <= 64),
+                "0, or 3 to 64");
+    CSIMI_PARAM(impulse.relaxation, p->impulse.relaxation >= 0 && p->impulse.relaxation <= 2, "0 to 2");
+    CSIMI_PARAM(impulse.rho, p->impulse.rho >= 0 && p->impulse.rho < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(newton.ncp, (unsigned)p->newton.ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
+    CSIMI_PARAM(newton.linear, (unsigned)p->newton.linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
     CSIMI_PARAM(inner, p->inner >= 0 && p->inner <= 1000000, "0 to 1000000");
-    CSIMI_PARAM(scaling, p->scaling >= 0 && p->scaling < CSIMI_HUGE, "0 or more, 1/kg");
+    CSIMI_PARAM(newton.scaling, p->newton.scaling >= 0 && p->newton.scaling < CSIMI_HUGE, "0 or more, 1/kg");
     CSIMI_PARAM(substeps, p->substeps >= 0 && p->substeps <= 100000, "0 to 100000");
     CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9");
-    CSIMI_PARAM(damping, p->damping >= 0 && p->damping <= 1000, "0 to 1000");
+    CSIMI_PARAM(spring.damping, p->spring.damping >= 0 && p->spring.damping <= 1000, "0 to 1000");
     CSIMI_PARAM(history_capacity, p->history_capacity >= 0, "0 or more");
     return CSIM_OK;
 }
@@ -24795,11 +24825,11 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
 /* ---- memory */
 
 static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
-    if (params->weight >= CSIM_WEIGHT_BB1 && params->weight <= CSIM_WEIGHT_BB_ALTERNATING)
+    if (params->cond.weight >= CSIM_WEIGHT_BB1 && params->cond.weight <= CSIM_WEIGHT_BB_ALTERNATING)
         return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
-    if (params->acceleration == CSIM_ACCELERATION_AUTO || params->acceleration == CSIM_ACCELERATION_COARSE)
+    if (params->cond.acceleration == CSIM_ACCELERATION_AUTO || params->cond.acceleration == CSIM_ACCELERATION_COARSE)
         return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
-    return params->acceleration;
+    return params->cond.acceleration;
 }
 
 static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
@@ -24869,7 +24899,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     }
     csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->cond.shift);
     return arena.high;
 }
 
@@ -24938,8 +24968,8 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
 
 /* A coupling so soft that centre after centre is needed gets the default gain in another round. */
 static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
-    return c->centre.slow >= CSIMI_COND_SLOW && params->kappa <= 0 && c->centre.full >= 1 &&
-           params->gain * c->centre.full < CSIMI_COND_STIFF;
+    return c->centre.slow >= CSIMI_COND_SLOW && params->spring.kappa <= 0 && c->centre.full >= 1 &&
+           params->spring.gain * c->centre.full < CSIMI_COND_STIFF;
 }
 
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
@@ -25001,19 +25031,19 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     const bool modes = csimi_coarse_usable(problem->structure);
     const csim_real *v, *lambda;
     outcome->result = CSIM_RESULT_NOT_FINITE;
-    if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
-                       solution->lambda, arena, &c->map.nodal) == CSIM_OK)
+    if (csimi_nodalize(problem, params->spring.gain, params->spring.kappa, c->centre.share, params->cond.shift,
+                       solution->v, solution->lambda, arena, &c->map.nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
-                          params->shift && c->map.nodal.virtual_count > 0);
+                          params->cond.shift && c->map.nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK;
-    outcome->sigma = csimi_cond_weigh(c, params->weight, outcome->sigma);
+    outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
         csimi_coarse_build(&c->coarse.space, problem);
     if (c->coarse.chains.links) csimi_chains_bind(&c->coarse.chains, problem);
@@ -25082,7 +25112,7 @@ static bool csimi_turn_recouple(csimi_cond *c, csim_real full) {
 }
 
 static bool csimi_turn_stiffen(csimi_cond_turn *t) {
-    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->gain);
+    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain);
 }
 
 static bool csimi_turn_soften(csimi_cond_turn *t) {
@@ -25146,10 +25176,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     outcome->sigma = params->sigma;
     c.map.given = &paired;
     c.map.tasks = tasks;
-    c.map.weight = params->weight;
+    c.map.weight = params->cond.weight;
     c.ring.acceleration =
         csimi_cond_choose(params, csimi_coarse_usable(paired.structure) || csimi_chains_links(paired.structure) > 0);
-    c.centre.shift = params->shift;
+    c.centre.shift = params->cond.shift;
     c.centre.full = 1;
     c.centre.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.centre.share);
@@ -28798,11 +28828,11 @@ static bool csimi_nonsmooth_start(csimi_nonsmooth *f, csimi_nonsmooth_state *t, 
     t->cap = csimi_imax(p->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     t->measure = csimi_delassus_measure(run->W, run->r, u, false);
     if (!csimi_nonsmooth_open(f, run->W, run->arena, u, run->r)) return false;
-    f->ncp = p->ncp;
-    f->linear = p->linear;
-    f->scaling = p->scaling;
+    f->ncp = p->newton.ncp;
+    f->linear = p->newton.linear;
+    f->scaling = p->newton.scaling;
     if (p->inner > 0) f->inner = p->inner;
-    if (p->relaxation > 0) f->damping = p->relaxation;
+    if (p->impulse.relaxation > 0) f->damping = p->impulse.relaxation;
     return t->measure < 1e300;
 }
 
@@ -29216,8 +29246,8 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
     csimi_watch_open(&s.watch, run, CSIMI_PGS_PATIENCE);
     s.W = run->W;
     s.r = run->r;
-    s.alpha = run->params->relaxation > 0 ? run->params->relaxation : 1;
-    s.box = run->params->sides == 4;
+    s.alpha = run->params->impulse.relaxation > 0 ? run->params->impulse.relaxation : 1;
+    s.box = run->params->impulse.sides == 4;
     csimi_delassus_project(s.W, s.r);
     csimi_delassus_begin(s.W, s.r);
     do {
@@ -29508,8 +29538,8 @@ static void csimi_percontact_open(csimi_percontact *s, csimi_impulse_run *run) {
     s->W = run->W;
     s->r = run->r;
     s->alpha = 1;
-    s->least = run->params->relaxation > 0 ? run->params->relaxation : CSIMI_PERCONTACT_LEAST;
-    s->method = run->params->contact_method;
+    s->least = run->params->impulse.relaxation > 0 ? run->params->impulse.relaxation : CSIMI_PERCONTACT_LEAST;
+    s->method = run->params->impulse.contact_method;
     for (c = 0; c < s->W->contacts; ++c) {
         CSIMI_MEMSET(s->local + c, 0, sizeof *s->local);
         csimi_local_set(s->local + c, s->W->diagonal + 9 * (ptrdiff_t)c);
@@ -29658,7 +29688,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
     s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
-    s->sides = run->params->sides;
+    s->sides = run->params->impulse.sides;
     half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
     s->cosine = CSIMI_COS(half);
     s->sine = CSIMI_SIN(half);
@@ -29740,8 +29770,8 @@ static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
 }
 
 static void csimi_ccs_open(csimi_ccs *s, const csim_solver_params *params) {
-    s->rho = params->rho > 0 ? params->rho : 1;
-    s->adapt = !(params->rho > 0);
+    s->rho = params->impulse.rho > 0 ? params->impulse.rho : 1;
+    s->adapt = !(params->impulse.rho > 0);
     s->wait = 5;
     s->primal = s->dual = 0;
 }
@@ -30121,7 +30151,7 @@ typedef struct csimi_lemke {
 } csimi_lemke;
 
 static int csimi_lemke_sides(const csim_solver_params *params) {
-    return params->sides >= 3 ? params->sides : CSIMI_LEMKE_SIDES;
+    return params->impulse.sides >= 3 ? params->impulse.sides : CSIMI_LEMKE_SIDES;
 }
 
 static void csimi_lemke_layout(csimi_lemke *s, csimi_arena *arena, int contacts, int sides) {
@@ -30638,7 +30668,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     if (!params) return csimi_impulse_null(error, "params");
     if (!workspace) return csimi_impulse_null(error, "workspace");
     if (!r || !outcome) return csimi_impulse_null(error, r ? "outcome" : "r");
-    status = csimi_solver_check(params, error);
+    status = csimi_solver_check(params, false, "csim_impulse_solve", error);
     if (status != CSIM_OK) return status;
     if (!csimi_impulse_known(params))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
@@ -30649,7 +30679,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
-    W.both = params->by_impulse;
+    W.both = params->impulse.by_impulse;
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
@@ -30943,7 +30973,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
     }
     W->each = true; /* the certificate looks at each contact */
-    W->both = params->by_impulse;
+    W->both = params->impulse.by_impulse;
     return true;
 }
 
@@ -31069,10 +31099,8 @@ CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const cs
 #ifndef CONDSIM_NO_COND
 /* Room for a second start, and then for the better of two results. */
 static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
-    csim_solution s;
-    s.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
-    s.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    return s;
+    csim_real *v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
+    return csim_solution_of(v, CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts));
 }
 
 /* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
@@ -31230,7 +31258,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    softer.gain = csimi_max(1, params->gain / 10);
+    softer.spring.gain = csimi_max(1, params->spring.gain / 10);
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);
@@ -31305,8 +31333,8 @@ static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, in
 static csim_solver_params csimi_penalty_inside(const csim_solver_params *params) {
     csim_solver_params p = *params;
     p.solver = CSIM_SOLVER_AUTO;
-    p.by_impulse = false;
-    p.kappa = 0;
+    p.impulse.by_impulse = false;
+    p.spring.kappa = 0;
     return p;
 }
 
@@ -31327,9 +31355,9 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem) {
 static int csimi_penalty_pieces(csimi_penalty *s, const csim_problem *p, const csim_solver_params *params, int m) {
     const int count = csimi_pieces_make(p, NULL, m, s->pieces);
     const csim_real mobility = csimi_pieces_mobility(p, s->pieces, count);
-    csim_real gain = params->gain;
+    csim_real gain = params->spring.gain;
     if (!csimi_penalty_is_implicit(params)) gain = csimi_min(gain, CSIMI_PENALTY_SAFE);
-    s->kappa[m] = params->kappa > 0 ? params->kappa : mobility > 0 ? gain / mobility : 1;
+    s->kappa[m] = params->spring.kappa > 0 ? params->spring.kappa : mobility > 0 ? gain / mobility : 1;
     return count;
 }
 
@@ -31358,7 +31386,7 @@ static bool csimi_penalty_explicit(csimi_penalty *s, const csim_problem *p, cons
         const int pieces = csimi_penalty_pieces(s, p, params, m);
         csimi_pieces_velocity(s->pieces, pieces, solution->v, u);
         for (k = 0; k < 3; ++k) last[k] = lambda[k];
-        csimi_penalty_impulse(p->contacts + m, s->kappa[m], params->damping * s->kappa[m], u, last, lambda);
+        csimi_penalty_impulse(p->contacts + m, s->kappa[m], params->spring.damping * s->kappa[m], u, last, lambda);
         for (k = 0; k < pieces; ++k)
             csimi_addmulT3(s->pieces[k].J, lambda, s->load + 3 * (ptrdiff_t)s->pieces[k].block);
     }
@@ -31392,7 +31420,7 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         (void)csimi_penalty_pieces(s, p, params, m);
-        csimi_penalty_soften(p->contacts + m, s->kappa[m], params->damping * s->kappa[m],
+        csimi_penalty_soften(p->contacts + m, s->kappa[m], params->spring.damping * s->kappa[m],
                              solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
     }
     soft.contacts = s->soft;
@@ -31717,7 +31745,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     int c, i, k, at = 0;
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
-    s->damping = params->damping;
+    s->damping = params->spring.damping;
     if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
     csimi_problem_load(p, NULL, s->residual);
     csimi_less_product(&p->A, start->v, s->residual);
@@ -31794,7 +31822,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     outcome->iterations = outcome->outer = s->substeps;
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
-    if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
+    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     if (!csimi_all_finite(s->move, 3 * p->A.n) ||
         csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
@@ -31843,7 +31871,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
    The springs leak: that is what makes one sweep a substep contract. Friction has no spring; its fixed point is
    Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
-   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (params.move), which
+   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move), which
    holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
@@ -32267,10 +32295,9 @@ static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p
 static csim_real csimi_bounded_over(csim_real x) { return x > 0 ? 1 / x : 0; }
 
 /* What the normal of a contact is given: velocity of the ground (or of a bounce), and its gap. */
-static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *params, int m, csim_real *ground,
-                              csim_real *gap) {
+static void csimi_bounded_gap(const csim_problem *p, int m, csim_real *ground, csim_real *gap) {
     const csim_real phi = p->contacts[m].phi[0];
-    *gap = params->gap ? params->gap[m] : csimi_max(phi, 0);
+    *gap = p->gap ? p->gap[m] : csimi_max(phi, 0);
     *ground = phi - csimi_max(*gap, 0);
 }
 
@@ -32346,7 +32373,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
 
 static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
-static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
+static void csimi_quick_open(csimi_bounded *s, int m, const int *body,
                              const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
@@ -32356,7 +32383,7 @@ static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params,
     n->b = 4 * body[1];
     CSIMI_MEMCPY(n->J, J, sizeof n->J);
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
-    csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
+    csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
     n->moving = body[1] < s->n;
     n->on = 0;
@@ -32371,7 +32398,7 @@ static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params,
     }
 }
 
-static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, int m, int first, int count,
+static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
                             const csim_real *W, const csim_real *lambda) {
     const csim_contact *c = s->problem->contacts + m;
     csimi_bounded_row *r = s->row + s->slow++;
@@ -32383,7 +32410,7 @@ static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, 
     r->first = first;
     r->count = count;
     r->moving = c->a.count > 0 && c->b.count > 0;
-    csimi_bounded_gap(s->problem, params, m, &r->ground, &r->start);
+    csimi_bounded_gap(s->problem, m, &r->ground, &r->start);
     r->gap = r->start;
     for (k = 0; k < 3; ++k) {
         r->row[k] = csimi_bounded_over(W[4 * k]);
@@ -32429,8 +32456,7 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
-static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params,
-                                                  const csim_real *lambda) {
+static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_real *lambda) {
     const csim_problem *p = s->problem;
     int m, k, at = 0;
     s->quick = s->slow = 0;
@@ -32441,7 +32467,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
         int body[2], count = 0;
         const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
         if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
-        CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
+        CSIMI_MEMCPY(start, lambda + 3 * (ptrdiff_t)m, sizeof start);
         csimi_impulse_allow(p->contacts + m, start);
         for (k = 0; k < 3; ++k) {
             start[k] *= s->share;
@@ -32449,7 +32475,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
         }
         if (!quick) {
             csimi_pieces_delassus(piece, count, W);
-            csimi_slow_open(s, params, m, at, count, W, start);
+            csimi_slow_open(s, m, at, count, W, start);
             at += count;
             continue;
         }
@@ -32458,7 +32484,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
             csimi_quick_gather(piece, count, body, J);
         else
             csimi_quick_rows(s, p, p->contacts + m, body, J);
-        csimi_quick_open(s, params, m, body, J, start);
+        csimi_quick_open(s, m, body, J, start);
     }
 }
 
@@ -32527,9 +32553,9 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     csimi_bounded_way(s);
     if (csimi_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
-    for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
-    if (params->move && !csimi_all_finite(params->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
-    if (params->pulse) csimi_bounded_pulses(s, params->pulse);
+    for (i = 0; solution->move && i < 3 * s->n; ++i) solution->move[i] = (csim_real)s->wide[i];
+    if (solution->move && !csimi_all_finite(solution->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
+    if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
@@ -32564,12 +32590,11 @@ CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     return work < 1e9 ? (long)work : 1000000000L;
 }
 
-static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
-                               const csim_solution *solution) {
+static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solution *solution) {
     if (!s->lumps) return csimi_basis_open(&s->basis, problem);
     s->problem = &s->lumped.problem;
     return csimi_lumped_open(&s->lumped, problem, &s->basis.bodies, solution->v,
-                             params->pulse ? params->pulse : solution->lambda);
+                             solution->pulse ? solution->pulse : solution->lambda);
 }
 
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -32595,7 +32620,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_bounded_open(&s, problem, params, solution))
+    if (!csimi_bounded_open(&s, problem, solution))
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
@@ -32603,7 +32628,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     outcome->iterations = outcome->outer = s.substeps;
     if (csimi_all_finite(solution->v, 3 * s.n) && csimi_all_finite(solution->lambda, 3 * problem->contact_count)) {
         csimi_bounded_start(&s, solution->v);
-        csimi_bounded_contacts(&s, params, solution->lambda);
+        csimi_bounded_contacts(&s, solution->pulse ? solution->pulse : solution->lambda);
         csimi_bounded_frame(&s);
         outcome->result = csimi_bounded_end(&s, problem, params, solution, &outcome->certificate);
         outcome->residual = csim_certificate_worst(&outcome->certificate);
@@ -33278,7 +33303,7 @@ static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver)
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) return false;
+    if (params->impulse.by_impulse) return false;
 #endif
     return csimi_velocity_solver_of(params->solver)->solve != NULL;
 }
@@ -33313,13 +33338,13 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     if (!csimi_solver_there(params)) return 0;
     most = csimi_velocity_solver_of(params->solver)->bytes(size, params);
 #ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
+    if (params->impulse.by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
     return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
 }
 
 #ifndef CONDSIM_NO_IMPULSE
-/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
+/* impulse.by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
    to a smaller tolerance. */
 static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
@@ -33369,7 +33394,8 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(params->solver)->needs);
 #ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
+    if (params->impulse.by_impulse)
+        return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
 #endif
     return solver->solve(problem, params, arena, tasks, solution, outcome, error);
 }
@@ -33392,7 +33418,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
         return csimi_missing(error, "csim_problem_solve",
                              !problem ? "problem" : !params ? "params" : !workspace ? "workspace"
                                       : !solution ? "solution" : "outcome");
-    status = csimi_solver_check(params, error);
+    status = csimi_solver_check(params, false, "csim_problem_solve", error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,
@@ -42877,7 +42903,7 @@ CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
-        for (end = 0; end < 2 && w->def.solver.geometric; end++)
+        for (end = 0; end < 2 && w->def.geometric; end++)
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_joint_stiffen_end(w, f, j, end);
     }
@@ -43599,9 +43625,9 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
         params->substeps = a->substeps;
         params->inner = a->bounded == CSIMI_WITHIN_LUMPED;
         params->tolerance = w->def.solver.tolerance;
-        params->gap = c->gap;
-        params->pulse = c->pulse;
-        params->move = c->move;
+        c->problem->gap = c->gap;
+        c->solution->pulse = c->pulse;
+        c->solution->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
         if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
@@ -44137,7 +44163,7 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
-    if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
+    if (!w->def.solver.cond.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
@@ -44166,7 +44192,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
-    params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
+    p.solution.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
 #ifndef CONDSIM_NO_SWEEP
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
@@ -44185,7 +44211,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
             return CSIM_OK;
         }
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
-        params.move = within.move;
+        p.solution.move = within.move;
     } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
         status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                      worker->error);
@@ -44203,7 +44229,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k];
         }
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
@@ -47784,6 +47810,7 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.gravity = csim_v3(0, 0, CSIM_R(-9.81));
     d.integrator = CSIM_BACKWARD_EULER;
     d.solver = csim_default_solver_params();
+    d.geometric = true;
     d.law = CSIM_LAW_STRICT;
     d.omega[0] = d.omega[1] = CSIM_R(1e-3);
     d.contact_distance = CSIM_R(1e-3);
@@ -52494,33 +52521,11 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
 /* ==== begin world/world.c ======================================================================================= */
 /* world/world: the checks of a definition, the three doors, settings. */
 
+/* No step asks again. */
 static csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
-    static const csimi_field fields[] = {
-        CSIMI_FIELD("solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false,
-                    "above 0, at most 0.1"),
-        CSIMI_FIELD("solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"),
-        CSIMI_FIELD("solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false,
-                    "0 (use gain) or up to 1e15"),
-        CSIMI_FIELD("solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false,
-                    "0 (estimate) or up to 1e15"),
-    };
-    csim_status s;
-    if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
-    if (!csimi_solver_there(p))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver,
-                          CSIMI_SOLVERS_THERE);
-    if ((s = csimi_check_enum(error, function, "solver.weight", (int)p->weight, CSIM_WEIGHT_COUNT_)) != 0) return s;
-    if ((s = csimi_check_enum(error, function, "solver.acceleration", (int)p->acceleration,
-                              CSIM_ACCELERATION_COUNT_)) != 0)
-        return s;
-    if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_unfit(error, function, "solver.max_iterations", (double)p->max_iterations, "1..1e6");
-    if (p->window < 0 || p->window > 32)
-        return csimi_unfit(error, function, "solver.window", (double)p->window, "0 (default) or 1..32");
-    if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_unfit(error, function, "solver.certify", (double)p->certify, "0 (no step) or 1..1e9");
-    if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
-    return csimi_solver_check(p, error); /* no step asks again */
+    const csim_status s = csimi_solver_check(p, true, function, error);
+    if (s || csimi_solver_there(p)) return s;
+    return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver, CSIMI_SOLVERS_THERE);
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {

@@ -13,7 +13,7 @@ int main(void) {
     csim_contact contact;
     csim_term point = {0, {1, 0, 0, 0, 1, 0, 0, 0, 1}}; /* the contact point moves with block 0 */
     csim_problem problem;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(v, lambda);
     csim_solver_params params = csim_default_solver_params();
     csim_problem_size size;
     csim_outcome outcome;
@@ -32,7 +32,6 @@ int main(void) {
     problem.A.n = 1, problem.A.row = row, problem.A.col = column, problem.A.diag = diagonal, problem.A.val = A;
     problem.b = b, problem.contact_count = 1, problem.contacts = &contact, problem.term_count = 1;
     problem.terms = &point, problem.theta = 1;
-    solution.v = v, solution.lambda = lambda;
 
     size = csim_problem_measure(&problem);
     memory = malloc(csim_solver_bytes(&size, &params) + 64);

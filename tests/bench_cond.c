@@ -58,7 +58,7 @@ static double bench_solve(toy *s, csim_acceleration acceleration, int iterations
     csim_real *lambda = (csim_real *)toy_alloc(3 * (size_t)s->row_count, sizeof(csim_real));
     double t;
     p.solver = CSIM_SOLVER_COND;
-    p.acceleration = acceleration;
+    p.cond.acceleration = acceleration;
     p.tolerance = CSIM_R(1e-15);
     p.max_iterations = iterations;
     p.sigma = s->sigma;

@@ -247,7 +247,7 @@ static csim_outcome cp_solve(const csim_solver_params *params, csim_real *v, csi
     csim_problem_size size = csim_problem_measure(&cp.p);
     const size_t bytes = csim_solver_bytes(&size, params);
     void *memory = malloc(bytes);
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     solution.v = v;
     solution.lambda = lambda;

@@ -785,11 +785,11 @@ static csim_solver_params some_solver(void) {
     p.max_iterations = below(4) ? 200 : 1 + below(50);
     p.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
     if (p.solver == CSIM_SOLVER_STAGGERED) p.max_iterations = 1 + p.max_iterations % 2; /* of 200 products, each a CG */
-    if (!below(4)) p.weight = (csim_weight)below(CSIM_WEIGHT_COUNT_);
-    if (!below(4)) p.acceleration = (csim_acceleration)below(CSIM_ACCELERATION_COUNT_);
-    if (!below(4)) p.gain = number(1, 1e4);
-    if (!below(6)) p.kappa = number(0, 100);
-    if (!below(6)) p.shift = false;
+    if (!below(4)) p.cond.weight = (csim_weight)below(CSIM_WEIGHT_COUNT_);
+    if (!below(4)) p.cond.acceleration = (csim_acceleration)below(CSIM_ACCELERATION_COUNT_);
+    if (!below(4)) p.spring.gain = number(1, 1e4);
+    if (!below(6)) p.spring.kappa = number(0, 100);
+    if (!below(6)) p.cond.shift = false;
     if (!below(10)) p.tolerance = number(1e-9, 1e-3);
     return p;
 }

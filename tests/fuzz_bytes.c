@@ -456,7 +456,7 @@ static void bare_sizes(const bare *b, size_t *size) {
 static void try_problem(const unsigned char *bytes, size_t size) {
     csim_problem p;
     csim_structure s;
-    csim_solution x;
+    csim_solution x = csim_solution_of(NULL, NULL);
     csim_outcome out;
     csim_error error;
     csim_certificate certificate;
@@ -510,7 +510,7 @@ static void try_problem(const unsigned char *bytes, size_t size) {
     need = csim_problem_measure(&p);
     params.solver = below(2) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
     params.max_iterations = 1 + below(8);
-    params.by_impulse = !below(6);
+    params.impulse.by_impulse = !below(6);
     room = csim_solver_bytes(&need, &params);
     if (room > (size_t)1 << 27) goto done;
     work = malloc(room + 64);

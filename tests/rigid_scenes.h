@@ -25,6 +25,7 @@ typedef struct rig {
     csim_contact *contact;
     csim_term *term;
     csim_real *b, *val, *v, *lambda;
+    csim_real *move, *pulse; /* of the solution, where a test wants them */
     int *row, *col, *diag, *first;
     void *workspace;
     size_t bytes;
@@ -218,7 +219,7 @@ static void rig_build(rig *s) {
 static csim_status rig_solve(rig *s, const csim_solver_params *params) {
     csim_problem_size size = csim_problem_measure(&s->p);
     const size_t need = csim_solver_bytes(&size, params);
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_status status;
     clock_t start;
     if (need > s->bytes) {
@@ -228,6 +229,8 @@ static csim_status rig_solve(rig *s, const csim_solver_params *params) {
     }
     solution.v = s->v;
     solution.lambda = s->lambda;
+    solution.move = s->move;
+    solution.pulse = s->pulse;
     start = clock();
     status = csim_problem_solve(&s->p, params, s->workspace, s->bytes, NULL, &solution, &s->out, NULL);
     s->ms = 1e3 * (double)(clock() - start) / CLOCKS_PER_SEC;

@@ -108,7 +108,7 @@ int main(void) {
     params.solver = CSIM_SOLVER_SWEEP;
     for (trial = 0; trial < TRIALS; trial++) {
         const csim_problem p = pile(trial % 7);
-        csim_solution solution;
+        csim_solution solution = csim_solution_of(NULL, NULL);
         csim_outcome outcome;
         csim_certificate own, wide;
         double a, c;

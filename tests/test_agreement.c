@@ -30,7 +30,7 @@ static bool is_newton(int solver) { return solver == CSIM_SOLVER_NEWTON || solve
 static csim_outcome solve_from(int solver, double tolerance, int cap) {
     csim_solver_params params = csim_default_solver_params();
     csim_problem_size size;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     csim_status status;
     size_t bytes;

@@ -37,7 +37,7 @@ TEST(what_softer_nodes_miss_goes_on_from_the_first_end) {
         CHECK(o.iterations > p.max_iterations / 2);
         CHECK(own_figure() <= (double)p.tolerance);
         p.solver = CSIM_SOLVER_COND;
-        p.gain /= 10;
+        p.spring.gain /= 10;
         o = cp_solve(&p, found_v, found_lambda);
         CHECK(o.result != CSIM_RESULT_CONVERGED && o.iterations < p.max_iterations / 2);
     }
@@ -139,7 +139,7 @@ static csim_outcome solve_graph(const csim_problem *p, const csim_solver_params 
     const csim_problem_size size = csim_problem_measure(p);
     const size_t bytes = csim_solver_bytes(&size, params);
     void *memory = malloc(bytes);
-    csim_solution s;
+    csim_solution s = csim_solution_of(NULL, NULL);
     csim_outcome o;
     csim_error error;
     memset(&o, 0, sizeof o);
@@ -162,7 +162,7 @@ TEST(what_no_factor_takes_stays_with_cond) {
     csim_problem problem;
     csim_outcome o;
     csimi_arena arena;
-    csim_solution s;
+    csim_solution s = csim_solution_of(NULL, NULL);
     csim_error error;
     csim_problem_size size;
     size_t bytes;

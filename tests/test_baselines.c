@@ -221,7 +221,7 @@ TEST(per_contact_methods_of_one_law_agree) {
             csim_solver_params p = params_of(CSIM_SOLVER_PERCONTACT, TOL(1e-9, 1e-5), 20000);
             csim_outcome out;
             double u[3 * MOST];
-            p.contact_method = (csim_contact_method)m;
+            p.impulse.contact_method = (csim_contact_method)m;
             memset(r, 0, sizeof r);
             out = solve_dense(contacts, &p);
             dense_velocity(contacts, u);
@@ -250,7 +250,7 @@ TEST(pgs_with_a_box_clips_each_tangent) {
     for (trial = 0; trial < 200; trial++) {
         csim_solver_params p = params_of(CSIM_SOLVER_PGS, TOL(1e-10, 1e-5), 1000);
         double d[3], normal;
-        p.sides = 4;
+        p.impulse.sides = 4;
         for (k = 0; k < 3; k++) d[k] = check_random(0.5, 2);
         for (k = 0; k < 9; k++) dense[k] = k % 4 == 0 ? CSIM_R(d[k / 4]) : 0;
         for (k = 0; k < 3; k++) dense_q[k] = CSIM_R(check_random(-1, 1));
@@ -280,7 +280,7 @@ TEST(staggered_polygons_lie_in_the_disk) {
         memcpy(disk, r, sizeof disk);
         for (j = 0; j < 3; j++) {
             double u[3 * MOST];
-            p.sides = sides[j];
+            p.impulse.sides = sides[j];
             memset(r, 0, sizeof r);
             solve_dense(contacts, &p);
             dense_velocity(contacts, u);
@@ -555,10 +555,10 @@ TEST(parameters_of_the_baselines_are_checked) {
         csim_impulse_problem problem;
         csim_outcome out;
         uint64_t memory[512];
-        p.contact_method = (csim_contact_method)bad[k].method;
-        p.sides = bad[k].sides;
-        p.relaxation = CSIM_R(bad[k].relaxation);
-        p.rho = CSIM_R(bad[k].rho);
+        p.impulse.contact_method = (csim_contact_method)bad[k].method;
+        p.impulse.sides = bad[k].sides;
+        p.impulse.relaxation = CSIM_R(bad[k].relaxation);
+        p.impulse.rho = CSIM_R(bad[k].rho);
         memset(&problem, 0, sizeof problem);
         problem.contact_count = 1;
         problem.dense = dense;

@@ -9,6 +9,7 @@ typedef struct frames {
     rig s;
     csim_solver_params params;
     csim_real gap[MOST], move[6 * MOST], pulse[3 * MOST];
+    bool pulses;   /* they begin with those of the frame before */
     double pushed; /* |x - x0 - h v| of the last frame, m */
     int missed;    /* frames that were not certified */
     int first;     /* frame from which all were */
@@ -21,8 +22,6 @@ static frames *open_frames(int substeps) {
     f->params.solver = CSIM_SOLVER_BOUNDED;
     f->params.tolerance = CSIM_R(1e-3);
     f->params.substeps = substeps;
-    f->params.gap = f->gap;
-    f->params.move = f->move;
     return f;
 }
 
@@ -42,6 +41,9 @@ static void frame(frames *f) {
     s->h = 1.0 / 60;
     s->stabilisation = 1; /* phi: the gap over h */
     rig_build(s);
+    s->p.gap = f->gap;
+    s->move = f->move;
+    s->pulse = f->pulses ? f->pulse : NULL;
     for (i = 0; i < s->contacts; i++) {
         f->gap[i] = s->contact[i].phi[0];
         s->contact[i].phi[0] = csimi_max(f->gap[i], 0);
@@ -149,7 +151,7 @@ TEST(stacks_settle_and_certify_themselves) {
         frames *f = open_frames(0);
         CASE("%d boxes, ratio %g", stacks[k].count, stacks[k].ratio);
         rig_stack(&f->s, stacks[k].count, 1, stacks[k].ratio, 0.5);
-        f->params.pulse = f->pulse;
+        f->pulses = true;
         for (i = 0; i < 240; i++) frame(f);
         CHECK(speed(&f->s) < TOL(2e-4, 1e-3));
         CHECK(f->s.out.result == CSIM_RESULT_CONVERGED && f->first < 150);
@@ -209,8 +211,7 @@ static void steady(csim_law law, csim_solver solver, csim_real *v, int *result) 
     s.gravity[1] = 0.5;
     params.solver = solver;
     params.tolerance = CSIM_R(1e-4);
-    if (solver == CSIM_SOLVER_BOUNDED) params.gap = gap;
-    params.move = solver == CSIM_SOLVER_BOUNDED ? move : NULL;
+    s.move = solver == CSIM_SOLVER_BOUNDED ? move : NULL;
     for (i = 0; i < 90; i++) {
         rig_build(&s);
         for (m = 0; m < 4; m++) {
@@ -231,8 +232,9 @@ static void steady(csim_law law, csim_solver solver, csim_real *v, int *result) 
             s.v[k] = CSIM_R(s.body[0].v[k]);
             s.v[3 + k] = CSIM_R(s.body[0].w[k]);
         }
+        s.p.gap = s.move ? gap : NULL;
         STATUS(rig_solve(&s, &params), CSIM_OK);
-        if (params.move) { /* positions go by the springs, velocities do not */
+        if (s.move) { /* positions go by the springs, velocities do not */
             memcpy(exact, s.v, sizeof exact);
             memcpy(s.v, move, sizeof move);
             rig_move(&s);
@@ -768,11 +770,10 @@ TEST(what_springs_couple_is_solved_through_a_factor) {
     p.A.n = N, p.A.row = row, p.A.col = col, p.A.diag = diag, p.A.val = val, p.b = b;
     p.contact_count = 2, p.contacts = contact, p.term_count = 2, p.terms = term, p.theta = 1;
     for (k = 0; k < 2; k++) {
-        csim_solution solution;
-        solution.v = v[k], solution.lambda = lambda[k];
+        csim_solution solution = csim_solution_of(v[k], lambda[k]);
         params.solver = k ? CSIM_SOLVER_BOUNDED : CSIM_SOLVER_COND;
         params.tolerance = k ? CSIM_R(1e-3) : CSIM_R(1e-5);
-        params.pulse = k ? pulse : NULL;
+        solution.pulse = k ? pulse : NULL;
         size = csim_problem_measure(&p);
         CHECK(!size.rigid);
         bytes = csim_solver_bytes(&size, &params);

@@ -392,8 +392,8 @@ TEST(weights_and_accelerations_agree) {
             double worst = 0;
             if (w >= (int)CSIM_WEIGHT_BB1 && a > 0) continue; /* those take no acceleration */
             CASE("acceleration %d, weight %d", (int)kinds[a], w);
-            p.acceleration = kinds[a];
-            p.weight = (csim_weight)w;
+            p.cond.acceleration = kinds[a];
+            p.cond.weight = (csim_weight)w;
             p.tolerance = TOL(CSIM_R(1e-9), CSIM_R(2e-5));
             p.max_iterations = 20000;
             toy_problem(&s);
@@ -465,8 +465,8 @@ SLOW_IN_FLOAT(virtual_nodes_vanish_with_gain_and_with_the_shift) {
         for (k = 0; k < 4; ++k) {
             csim_solver_params p = cond_params();
             CASE("shift %d, gain %g", shift, gain[k]);
-            p.gain = (csim_real)gain[k];
-            p.shift = shift;
+            p.spring.gain = (csim_real)gain[k];
+            p.cond.shift = shift;
             p.tolerance = TOL(CSIM_R(1e-10), CSIM_R(1e-5));
             memset(s.lambda, 0, 3 * (size_t)s.row_count * sizeof(csim_real));
             memcpy(s.v, start, sizeof start);
@@ -515,7 +515,7 @@ TEST(rigid_stacks_through_virtual_nodes) {
             double mean, deepest = 0;
             int most, bad;
             CASE("ratio %g, gain %g", ratio[r], gain[g]);
-            p.gain = (csim_real)gain[g];
+            p.spring.gain = (csim_real)gain[g];
             if (sizeof(csim_real) == 4 && r > 0 && g < r) continue; /* float loses the coupling in rounding */
             toy_stack(&s, r ? 5 : 10, ratio[r]);
             run_steps(&s, &p, 30, &mean, &most, &bad);
@@ -540,7 +540,7 @@ TEST(certificate_is_that_of_the_answer) {
             csim_solver_params p = cond_params();
             p.solver = solver ? CSIM_SOLVER_AUTO : CSIM_SOLVER_COND;
             p.max_iterations = cap[k];
-            p.gain = 30;
+            p.spring.gain = 30;
             CASE("solver %d, cap %d", solver, cap[k]);
             toy_stack(&s, 4, 50);
             for (step = 0; step < 6; ++step) {
@@ -575,7 +575,7 @@ static double grip_iterations(int cells, double young, double gain, double toler
     csim_solver_params p = cond_params();
     double mean;
     int most, bad, k;
-    p.gain = (csim_real)gain;
+    p.spring.gain = (csim_real)gain;
     p.tolerance = (csim_real)tolerance;
     p.max_iterations = 1000;
     toy_grip(&s, cells, young);
@@ -633,7 +633,7 @@ TEST(what_is_missed_is_solved_from_rest) {
         for (i = 0; i < 3 * s.blocks; ++i) s.solution.v[i] = (csim_real)(k ? 1e5 * sin(i) : 0);
         for (i = 0; i < 3 * s.row_count; ++i) s.solution.lambda[i] = (csim_real)(k ? 1e6 * sin(7 * i) : 0);
         p.solver = k == 2 ? CSIM_SOLVER_AUTO : CSIM_SOLVER_COND;
-        p.gain = k == 0 ? 100 : 1000; /* the second attempt has a tenth of the gain */
+        p.spring.gain = k == 0 ? 100 : 1000; /* the second attempt has a tenth of the gain */
         if (k == 2) p.max_iterations *= 2; /* of which the first attempt gets half */
         STATUS(toy_solve(&s, &p), CSIM_OK);
         EQUAL(s.outcome.result == CSIM_RESULT_CONVERGED, k != 1);
@@ -805,7 +805,7 @@ NEEDS("../shared/fc3d/Box_Stacks-i0122-82-5.txt", fc3d_box_stacks) {
     csim_problem problem;
     csim_contact *contacts;
     csim_term *terms;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_solver_params p = cond_params();
     csim_problem_size size;
     csim_outcome outcome;
@@ -896,7 +896,7 @@ NEEDS("../shared/fc3d/Box_Stacks-i0122-82-5.txt", fc3d_box_stacks) {
     problem.theta = 1;
     solution.v = (csim_real *)toy_alloc((size_t)n, sizeof(csim_real));
     solution.lambda = (csim_real *)toy_alloc(3 * (size_t)nc, sizeof(csim_real));
-    p.gain = CSIM_R(1e4);
+    p.spring.gain = CSIM_R(1e4);
     p.tolerance = TOL(CSIM_R(1e-9), CSIM_R(5e-5));
     p.max_iterations = 2000;
     size = csim_problem_measure(&problem);
@@ -1046,18 +1046,18 @@ TEST(bad_numbers_and_parameters_are_refused) {
     REFUSED(tolerance, (csim_real)NAN);
     REFUSED(max_iterations, 0);
     REFUSED(window, 33);
-    REFUSED(gain, -1);
-    REFUSED(kappa, -1);
+    REFUSED(spring.gain, -1);
+    REFUSED(spring.kappa, -1);
     REFUSED(sigma, -1);
-    REFUSED(weight, CSIM_WEIGHT_COUNT_);
-    REFUSED(acceleration, CSIM_ACCELERATION_COUNT_);
+    REFUSED(cond.weight, CSIM_WEIGHT_COUNT_);
+    REFUSED(cond.acceleration, CSIM_ACCELERATION_COUNT_);
     REFUSED(solver, CSIM_SOLVER_COUNT_);
-    REFUSED(ncp, CSIM_NCP_COUNT_);
-    REFUSED(linear, CSIM_LINEAR_COUNT_);
+    REFUSED(newton.ncp, CSIM_NCP_COUNT_);
+    REFUSED(newton.linear, CSIM_LINEAR_COUNT_);
     REFUSED(inner, -1);
-    REFUSED(scaling, -1);
+    REFUSED(newton.scaling, -1);
     REFUSED(substeps, -1);
-    REFUSED(damping, -1);
+    REFUSED(spring.damping, -1);
     REFUSED(history_capacity, -1);
     STATUS(csim_problem_solve(NULL, &p, s.workspace, s.workspace_bytes, NULL, &s.solution, &s.outcome, NULL),
            CSIM_NULL_ARGUMENT);

@@ -508,7 +508,7 @@ TEST(the_door_gives_the_known_velocity) {
         const int kind = 1 + trial / 3 % 3, nc = trial % 5 == 4 ? cp_int(33, 45) : cp_int(1, 20);
         const int n = kind == CP_RIGID ? 2 * cp_int(2, 20) : cp_int(4, 40);
         csim_problem_size size;
-        csim_solution s;
+        csim_solution s = csim_solution_of(NULL, NULL);
         csim_outcome out;
         double error = 0;
         CASE("trial %d: kind %d, %d blocks, %d contacts", trial, kind, n, nc);

@@ -174,17 +174,17 @@ TEST(chain_of_50_links_at_50000_to_1_closes_34) {
    infinite when a step fails. */
 static double chain_spin(csim_solver solver, bool geometric, double load, double h) {
     enum { LINKS = 20 };
-    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 9.81);
-    csim_solver_params p = csim_default_solver_params();
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w = NULL;
     csim_body_id last = nobody, body[LINKS + 1];
     csim_joint_def d;
     double most = 0;
     int i, k, steps = (int)(3 / h + 0.5);
-    p.solver = solver;
-    p.tolerance = TOL(1e-8, 1e-4);
-    p.max_iterations = 20000;
-    p.geometric = geometric;
-    STATUS(csim_world_set_solver(w, &p), CSIM_OK);
+    wd.solver.solver = solver;
+    wd.solver.tolerance = TOL(1e-8, 1e-4);
+    wd.solver.max_iterations = 20000;
+    wd.geometric = geometric;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     for (i = 0; i <= LINKS; i++) {
         body[i] = bar(w, i < LINKS ? 1 : load, i * 0.1, 0, (i + (i < LINKS ? 1 : 5)) * 0.1, 0);
         d = joint_at(CSIM_JOINT_BALL, body[i], last, i * 0.1, 0);

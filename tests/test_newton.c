@@ -10,7 +10,7 @@
 static csim_solver_params params_of(csim_solver solver, csim_ncp ncp, double tolerance, int cap) {
     csim_solver_params p = csim_default_solver_params();
     p.solver = solver;
-    p.ncp = ncp;
+    p.newton.ncp = ncp;
     p.tolerance = CSIM_R(tolerance);
     p.max_iterations = cap;
     return p;
@@ -280,7 +280,7 @@ TEST(known_answers_of_compliant_and_linear_rows) {
                 cp_make(2 * contacts, contacts, CP_RIGID, law[k], 10);
                 for (linear = 0; linear < CSIM_LINEAR_COUNT_; linear++) {
                     p = params_of(CSIM_SOLVER_NEWTON_PROXIMAL, (csim_ncp)kind, TOL(1e-9, 1e-5), 50000);
-                    p.linear = (csim_linear)linear;
+                    p.newton.linear = (csim_linear)linear;
                     p.inner = 300;
                     if (cp_solve(&p, found_v, found_lambda).result != CSIM_RESULT_CONVERGED) continue;
                     solved++;
@@ -358,7 +358,7 @@ TEST(preconditioner_makes_the_unit_of_mass_vanish) {
         for (j = 0; j < 3; j++) {
             csim_solver_params p = params_of(CSIM_SOLVER_NEWTON, CSIM_NCP_FISCHER, TOL(1e-6, 1e-3), 20000);
             csim_outcome out;
-            p.scaling = CSIM_R(choice[j].scaling);
+            p.newton.scaling = CSIM_R(choice[j].scaling);
             out = stack_step(lowest[k], &p);
             iterations[k][j] = out.iterations;
             solved[k][j] = out.result == CSIM_RESULT_CONVERGED;
@@ -407,7 +407,7 @@ static int rod_steps(bool stiffened, const double *p, csim_real *v) {
     csim_contact c;
     csim_problem problem;
     csim_problem_size size;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     int step, k;
     memset(&c, 0, sizeof c);
@@ -507,7 +507,7 @@ TEST(newton_ends_with_the_step_that_broke) {
     }
     dense[3] = dense[18] = -TOL(CSIM_R(1e200), CSIM_R(1e30));
     mu[0] = mu[1] = 0;
-    p.linear = CSIM_LINEAR_GAUSS_SEIDEL; /* takes the whole step however the residual grows */
+    p.newton.linear = CSIM_LINEAR_GAUSS_SEIDEL; /* takes the whole step however the residual grows */
     p.inner = 2;
     impulse.contact_count = 2;
     impulse.dense = dense;
@@ -523,7 +523,7 @@ TEST(what_newton_does_not_take_is_told) {
     csim_solver_params p = params_of(CSIM_SOLVER_NEWTON, CSIM_NCP_FISCHER, 1e-4, 100);
     csim_impulse_problem impulse;
     csim_problem_size size;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     csim_error error;
     int i;
@@ -540,7 +540,7 @@ TEST(what_newton_does_not_take_is_told) {
     impulse.diagonal = diagonal;
     for (i = 0; i < 9 * CONTACTS; i++) diagonal[i] = i % 9 % 4 == 0 ? 1 : 0;
     STATUS(csim_impulse_solve(&impulse, &p, memory, sizeof memory, NULL, r, &out, &error), CSIM_OK);
-    p.linear = CSIM_LINEAR_GAUSS_SEIDEL;
+    p.newton.linear = CSIM_LINEAR_GAUSS_SEIDEL;
     STATUS(csim_impulse_solve(&impulse, &p, memory, sizeof memory, NULL, r, &out, &error), CSIM_BAD_PROBLEM);
     CHECK(strstr(error.text, "rows") != NULL);
 }

@@ -238,7 +238,7 @@ static csim_outcome solve_dense(const csim_impulse_problem *p, csim_solver solve
     size_t bytes;
     void *workspace;
     params.solver = solver;
-    params.sides = sides;
+    params.impulse.sides = sides;
     params.tolerance = CSIM_R(tolerance);
     params.max_iterations = 20000;
     bytes = csim_impulse_bytes(p, &params);

@@ -163,7 +163,7 @@ static void least(const double *first, const double *second, double q) {
 static bool restrain_of(const csim_problem *p, const csim_real *start, csim_real *v, csim_real *lambda) {
     void *memory = malloc(1 << 22);
     csimi_arena arena = csimi_arena_in((unsigned char *)memory, 1 << 22);
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome outcome;
     bool done;
     memset(&outcome, 0, sizeof outcome);

@@ -301,7 +301,7 @@ static csim_real found_v[3 * CP_BLOCKS], found_lambda[3 * CP_CONTACTS];
 static csim_outcome solve_cp(const csim_solver_params *params) {
     static uint64_t memory[1 << 19];
     csim_problem_size size = csim_problem_measure(&cp.p);
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     const size_t bytes = csim_solver_bytes(&size, params);
     solution.v = found_v;
@@ -457,7 +457,7 @@ TEST(axes_and_order_change_nothing) {
 TEST(workspace_is_exact_and_linear) {
     const csim_solver_params params = params_at(5e-5);
     csim_problem_size size;
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     size_t bytes, once;
     unsigned char *memory;

@@ -483,12 +483,12 @@ TEST(every_field_of_a_world_is_checked) {
     BAD_WORLD(solver.tolerance, not_a_number, CSIM_NOT_FINITE, "solver.tolerance");
     BAD_WORLD(solver.max_iterations, 0, CSIM_OUT_OF_RANGE, "solver.max_iterations");
     BAD_WORLD(solver.window, 33, CSIM_OUT_OF_RANGE, "solver.window");
-    BAD_WORLD(solver.gain, 0, CSIM_OUT_OF_RANGE, "solver.gain");
-    BAD_WORLD(solver.kappa, -1, CSIM_OUT_OF_RANGE, "solver.kappa");
+    BAD_WORLD(solver.spring.gain, 0, CSIM_OUT_OF_RANGE, "solver.spring.gain");
+    BAD_WORLD(solver.spring.kappa, -1, CSIM_OUT_OF_RANGE, "solver.spring.kappa");
     BAD_WORLD(solver.sigma, -1, CSIM_OUT_OF_RANGE, "solver.sigma");
     BAD_WORLD(solver.solver, (csim_solver)99, CSIM_OUT_OF_RANGE, "solver.solver");
-    BAD_WORLD(solver.weight, (csim_weight)99, CSIM_OUT_OF_RANGE, "solver.weight");
-    BAD_WORLD(solver.acceleration, (csim_acceleration)99, CSIM_OUT_OF_RANGE, "solver.acceleration");
+    BAD_WORLD(solver.cond.weight, (csim_weight)99, CSIM_OUT_OF_RANGE, "solver.cond.weight");
+    BAD_WORLD(solver.cond.acceleration, (csim_acceleration)99, CSIM_OUT_OF_RANGE, "solver.cond.acceleration");
     BAD_WORLD(capacity.bodies, -1, CSIM_OUT_OF_RANGE, "capacity.bodies");
     BAD_WORLD(capacity.contacts, 100000000, CSIM_OUT_OF_RANGE, "capacity.contacts");
     BAD_WORLD(allocator.alloc, ledger_alloc, CSIM_NULL_ARGUMENT, "allocator");

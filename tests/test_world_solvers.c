@@ -58,8 +58,8 @@ TEST(penalty_gives_way_by_force_over_stiffness) {
             csim_body_id id;
             csim_step_stats stats;
             csim_vec3 x;
-            p.kappa = CSIM_R(stiffness * h * h);
-            p.damping = k == 0 ? 1 : 10;
+            p.spring.kappa = CSIM_R(stiffness * h * h);
+            p.spring.damping = k == 0 ? 1 : 10;
             w = world_with(&p, csim_v3(CSIM_R(g * sin(slope[s])), 0, CSIM_R(-g * cos(slope[s]))));
             ground(w, 0.8);
             id = particle(w, mass, 0.05, 0, 0.05, 0.8);
@@ -82,7 +82,7 @@ TEST(implicit_penalty_by_midpoint) {
     csim_world *w;
     csim_body_id id;
     int step;
-    p.kappa = CSIM_R(1e4 * 1e-6);
+    p.spring.kappa = CSIM_R(1e4 * 1e-6);
     w = world_with(&p, csim_v3(2, 0, -10));
     STATUS(csim_world_set_integrator(w, CSIM_MIDPOINT), CSIM_OK);
     ground(w, 0.8);
@@ -127,7 +127,7 @@ TEST(explicit_penalty_has_a_limit) {
         csim_solver_params p = params_of(solver[k]);
         csim_world *w;
         csim_body_id id;
-        p.kappa = 5; /* five times the mass */
+        p.spring.kappa = 5; /* five times the mass */
         w = world_with(&p, csim_v3(0, 0, CSIM_R(-9.81)));
         ground(w, 0.5);
         id = particle(w, 1, 0.05, 0, 0.0499, 0.5);
@@ -332,7 +332,7 @@ static void elastic_make(int blocks, int elements, double stiff, double damping)
 static csim_outcome elastic_solve(int substeps, csim_real *v) {
     csim_solver_params p = params_of(CSIM_SOLVER_XPBD);
     csim_problem_size size = csim_problem_measure(&el.p);
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     csim_error error;
     size_t bytes;
@@ -591,7 +591,7 @@ TEST(what_they_do_not_take_is_told) {
     static const csim_solver solver[3] = {CSIM_SOLVER_XPBD, CSIM_SOLVER_PENALTY, CSIM_SOLVER_PENALTY_EXPLICIT};
     static uint64_t memory[1 << 16];
     static csim_real v[3 * CP_BLOCKS], lambda[3 * CP_CONTACTS];
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome out;
     csim_error error;
     int k, kind;

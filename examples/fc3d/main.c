@@ -131,16 +131,16 @@ static bool read_parameter(csim_solver_params *p, const char *text) {
     if (!equals || !equals[1]) return false;
     value = strtod(equals + 1, &end);
     if (*end || !(value > -1e9 && value < 1e9)) return false;
-#define FIELD(field, type) \
-    if (strlen(#field) == length && strncmp(text, #field, length) == 0) return (p->field = (type)value), true
-    FIELD(ncp, csim_ncp);
-    FIELD(linear, csim_linear);
-    FIELD(inner, int);
-    FIELD(scaling, csim_real);
-    FIELD(relaxation, csim_real);
-    FIELD(sides, int);
-    FIELD(window, int);
-    FIELD(rho, csim_real);
+#define FIELD(name, field, type) \
+    if (strlen(#name) == length && strncmp(text, #name, length) == 0) return (p->field = (type)value), true
+    FIELD(ncp, newton.ncp, csim_ncp);
+    FIELD(linear, newton.linear, csim_linear);
+    FIELD(inner, inner, int);
+    FIELD(scaling, newton.scaling, csim_real);
+    FIELD(relaxation, impulse.relaxation, csim_real);
+    FIELD(sides, impulse.sides, int);
+    FIELD(window, window, int);
+    FIELD(rho, impulse.rho, csim_real);
 #undef FIELD
     return false;
 }

@@ -158,7 +158,7 @@ csim_solver_params fc3d_params(const fc3d_problem *p, csim_solver solver, double
     params.solver = p->global && solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : solver;
     params.tolerance = CSIM_R(tolerance);
     params.max_iterations = max_iterations;
-    params.by_impulse = true;
+    params.impulse.by_impulse = true;
     return params;
 }
 
@@ -171,7 +171,7 @@ size_t fc3d_model_bytes(const fc3d_model *m, const csim_solver_params *params) {
 
 csim_status fc3d_model_solve(const fc3d_model *m, const csim_solver_params *params, void *workspace, size_t bytes,
                              csim_real *v, csim_real *r, csim_outcome *out, csim_error *error) {
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     memset(out, 0, sizeof *out);
     if (!m->global) return csim_impulse_solve(&m->local, params, workspace, bytes, NULL, r, out, error);
     memset(v, 0, 3 * (size_t)m->problem.A.n * sizeof *v);

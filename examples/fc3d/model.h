@@ -22,7 +22,7 @@ typedef struct fc3d_model {
 void fc3d_model_make(const fc3d_problem *p, fc3d_model *m);
 void fc3d_model_free(fc3d_model *m);
 int fc3d_model_contacts(const fc3d_model *m);
-/* Files are judged by r alone (params.by_impulse), so AUTO means that of the impulse level on GLOBAL ones too. */
+/* Files are judged by r alone (params.impulse.by_impulse), so AUTO means that of the impulse level on GLOBAL ones too. */
 csim_solver_params fc3d_params(const fc3d_problem *p, csim_solver solver, double tolerance, int max_iterations);
 size_t fc3d_model_bytes(const fc3d_model *m, const csim_solver_params *params);
 /* v [n + 3], r [3nc]: start and result; v is not used by LOCAL models. */

@@ -184,17 +184,17 @@ static void scene_world_def(scene *s) {
     if (scene_number(s, "margin") >= 0) s->def.contact_distance = (csim_real)scene_number(s, "margin");
     p->solver = s->options.mode == 2 ? CSIM_SOLVER_BOUNDED : s->options.solver;
     if (kv > 0) {
-        p->kappa = (csim_real)(s->h * kv);
+        p->spring.kappa = (csim_real)(s->h * kv);
         if (p->solver == CSIM_SOLVER_AUTO) p->solver = CSIM_SOLVER_COND;
     }
-    if (scene_number(s, "gain") > 0) p->gain = (csim_real)scene_number(s, "gain");
+    if (scene_number(s, "gain") > 0) p->spring.gain = (csim_real)scene_number(s, "gain");
     if (scene_number(s, "iterations") > 0) p->max_iterations = (int)scene_number(s, "iterations");
     if (scene_number(s, "substeps") > 0) p->substeps = (int)scene_number(s, "substeps");
     if (s->options.tolerance > 0 || s->kind->tolerance > 0)
         p->tolerance = (csim_real)(s->options.tolerance > 0 ? s->options.tolerance : s->kind->tolerance);
-    p->shift = scene_choice(s, "shift") == 1;
-    p->weight = (csim_weight)scene_choice(s, "weight");
-    p->acceleration = (csim_acceleration)scene_choice(s, "acceleration");
+    p->cond.shift = scene_choice(s, "shift") == 1;
+    p->cond.weight = (csim_weight)scene_choice(s, "weight");
+    p->cond.acceleration = (csim_acceleration)scene_choice(s, "acceleration");
 }
 
 static const scene_kind *scene_find(const char *name, char *why, size_t why_size) {

@@ -35,7 +35,7 @@ int program_begin(void) {
     def.capacity.pairs = PARTICLES;
     def.capacity.matrix_blocks = 4 + PARTICLES + 2 * (PARTICLES - 1); /* of the ground; each, and two a spring */
     def.solver.solver = CSIM_SOLVER_COND;
-    def.solver.acceleration = CSIM_ACCELERATION_ANDERSON;
+    def.solver.cond.acceleration = CSIM_ACCELERATION_ANDERSON;
     def.solver.window = 4;
     if (csim_world_bytes(&def, &block, NULL) != CSIM_OK || block > sizeof room - 64) return 1;
     if (csim_create_world_in(&def, memory, block, &world, NULL) != CSIM_OK) return 2;

@@ -47,7 +47,7 @@ int program_begin(void) {
 }
 
 int program_step(void) {
-    csim_solution solution;
+    csim_solution solution = csim_solution_of(NULL, NULL);
     csim_outcome outcome;
     csim_error error;
     solution.v = v, solution.lambda = lambda;

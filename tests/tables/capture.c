@@ -252,7 +252,7 @@ answer capture_solve(capture *c, const csim_solver_params *params, bool dense, b
         status = csim_impulse_solve(&c->impulse, params, workspace, bytes, NULL, a.lambda, &a.outcome, &error);
         csim_reference_velocity(c->reference, a.lambda, a.v);
     } else {
-        csim_solution solution;
+        csim_solution solution = csim_solution_of(NULL, NULL);
         solution.v = a.v;
         solution.lambda = a.lambda;
         status = csim_problem_solve(p, params, workspace, bytes, NULL, &solution, &a.outcome, &error);

@@ -24,7 +24,7 @@ static const char columns[] =
 static csim_solver_params cond_as_printed(void) {
     csim_solver_params p = csim_default_solver_params();
     p.solver = CSIM_SOLVER_COND;
-    p.acceleration = CSIM_ACCELERATION_CHEBYSHEV;
+    p.cond.acceleration = CSIM_ACCELERATION_CHEBYSHEV;
     return p;
 }
 
@@ -309,8 +309,8 @@ static void acceleration_table(void) {
             mean iterations[2], worst[2];
             memset(iterations, 0, sizeof iterations);
             memset(worst, 0, sizeof worst);
-            p.acceleration = how[m];
-            if (m == 0) p.weight = CSIM_WEIGHT_FROBENIUS;
+            p.cond.acceleration = how[m];
+            if (m == 0) p.cond.weight = CSIM_WEIGHT_FROBENIUS;
             for (i = 0; i < n; i++)
                 for (rule = 0; rule < 2; rule++) {
                     answer a = rule ? capture_certified(c[i], &p, false, 1e-4)

@@ -25,9 +25,9 @@ static const variant variants[VARIANTS] = {
 static csim_solver_params params_of(const variant *v, double h) {
     csim_solver_params p = csim_default_solver_params();
     p.solver = CSIM_SOLVER_NEWTON;
-    p.ncp = v->ncp;
-    p.linear = v->linear;
-    p.scaling = v->scaling == 0 ? 0 : v->scaling == 1 ? (csim_real)(1 / (h * h)) : 1;
+    p.newton.ncp = v->ncp;
+    p.newton.linear = v->linear;
+    p.newton.scaling = v->scaling == 0 ? 0 : v->scaling == 1 ? (csim_real)(1 / (h * h)) : 1;
     p.tolerance = CSIM_R(1e-10);
     p.max_iterations = page_fast() ? 800 : 4000;
     return p;
@@ -109,7 +109,7 @@ static csim_world *chain_world(bool geometric, double load, csim_body_id *body) 
     def.solver.solver = CSIM_SOLVER_NEWTON_PROXIMAL;
     def.solver.tolerance = CSIM_R(1e-8);
     def.solver.max_iterations = 20000;
-    def.solver.geometric = geometric;
+    def.geometric = geometric;
     if (csim_create_world(&def, &w, NULL)) return NULL;
     for (i = 0; i <= CHAIN_LINKS; i++) {
         const double half = i < CHAIN_LINKS ? 0.05 : 0.25;
@@ -163,7 +163,7 @@ static void geometric_table(void) {
     if (!table_wanted("newton-geometric")) return;
     table_open("newton-geometric", "Newton paper, section 8.3: diagonal geometric stiffness",
                "Twenty links of 1 kg and 0.1 m on ball joints that carry a load, let go from level, 3 s, "
-               "NEWTON_PROXIMAL at 1e-8; params.geometric on and off.",
+               "NEWTON_PROXIMAL at 1e-8; def.geometric on and off.",
                "geometric stiffness,load kg,h s,fastest link rad/s,linear iterations a step,most,certificate");
     for (j = 0; j < 2; j++)
         for (k = 0; k < 2; k++) {

@@ -159,7 +159,7 @@ static void histogram_row(int task) {
         for (k = 0; k < 2; k++) {
             csim_solver_params p = csim_default_solver_params();
             p.solver = CSIM_SOLVER_PERCONTACT;
-            p.contact_method = k ? CSIM_CONTACT_BISECTION : CSIM_CONTACT_NEWTON;
+            p.impulse.contact_method = k ? CSIM_CONTACT_BISECTION : CSIM_CONTACT_NEWTON;
             p.tolerance = CSIM_R(1e-10);
             p.max_iterations = 20000;
             a[k] = capture_solve(c[i], &p, true, true);
@@ -229,8 +229,8 @@ static bool run_task(const char *task, csim_solver solver, csim_contact_method m
     if (!s) return false;
     p = s->def.solver;
     p.max_iterations = 20000;
-    p.contact_method = method;
-    if (solver == CSIM_SOLVER_PGS) p.relaxation = CSIM_R(0.6);
+    p.impulse.contact_method = method;
+    if (solver == CSIM_SOLVER_PGS) p.impulse.relaxation = CSIM_R(0.6);
     csim_world_set_solver(s->world, &p);
     for (; s->step < s->steps; t->steps++) {
         csim_step_stats q;

@@ -53,7 +53,7 @@ static void growth_entrant(const growth *g, const entrant *e, capture **c, int n
     memset(&iterations, 0, sizeof iterations);
     time = matrix = bytes = contacts = worst = iterations;
     p.solver = e->solver;
-    p.acceleration = e->acceleration;
+    p.cond.acceleration = e->acceleration;
     p.max_iterations = 10000;
     p.tolerance = CSIM_R(1e-4);
     for (i = 0; i < n; i++) {

@@ -164,7 +164,7 @@ static void house_table(void) {
             csim_solver_params p = csim_default_solver_params();
             answer a;
             p.solver = solver[m];
-            p.sides = m == 1 || m == 2 ? 8 : 0;
+            p.impulse.sides = m == 1 || m == 2 ? 8 : 0;
             p.tolerance = CSIM_R(1e-6);
             p.max_iterations = m == 2 ? 20000 : page_fast() ? 300 : 2000;
             a = capture_solve(c[i], &p, true, m == 2);

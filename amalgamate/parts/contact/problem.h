@@ -87,13 +87,27 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, 1 or 1/2: v = (1 - theta) v_k + theta v_{k+1}. Nothing is
                                      computed with it; XPBD and explicit PENALTY refuse a problem of 1/2, because they
                                      take v for a velocity one whole step after that of the start */
+    const csim_real *gap;         /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap;
+                                     phi_n holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
+                                     max(phi_n, 0) */
 } csim_problem;
 
 /* Start and result of a solve; arrays of the caller. */
 typedef struct csim_solution {
     csim_real *v;      /* [3n] in: start, out: velocity */
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */
+    csim_real *move;   /* XPBD, BOUNDED: [3n] gets the mean velocity of the step, by which positions go; may be null */
+    csim_real *pulse;  /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the last
+                          substep times the substeps, N s: the better start of the next frame; may be null */
 } csim_solution;
+
+CSIM_INLINE csim_solution csim_solution_of(csim_real *v, csim_real *lambda) { /* move and pulse are null */
+    csim_solution s;
+    s.v = v;
+    s.lambda = lambda;
+    s.move = s.pulse = NULL;
+    return s;
+}
 
 /* Checks sizes, indices, mirrored blocks, orthonormal frames, finite numbers, positive diagonal. error may be null.
    Fails: CSIM_BAD_PROBLEM, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT. */

@@ -34,10 +34,8 @@ CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const cs
 #ifndef CONDSIM_NO_COND
 /* Room for a second start, and then for the better of two results. */
 static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
-    csim_solution s;
-    s.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
-    s.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    return s;
+    csim_real *v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
+    return csim_solution_of(v, CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts));
 }
 
 /* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
@@ -195,7 +193,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    softer.gain = csimi_max(1, params->gain / 10);
+    softer.spring.gain = csimi_max(1, params->spring.gain / 10);
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);

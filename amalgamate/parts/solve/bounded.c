@@ -8,7 +8,7 @@
 
    The springs leak: that is what makes one sweep a substep contract. Friction has no spring; its fixed point is
    Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
-   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (params.move), which
+   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move), which
    holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
@@ -433,10 +433,9 @@ static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p
 static csim_real csimi_bounded_over(csim_real x) { return x > 0 ? 1 / x : 0; }
 
 /* What the normal of a contact is given: velocity of the ground (or of a bounce), and its gap. */
-static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *params, int m, csim_real *ground,
-                              csim_real *gap) {
+static void csimi_bounded_gap(const csim_problem *p, int m, csim_real *ground, csim_real *gap) {
     const csim_real phi = p->contacts[m].phi[0];
-    *gap = params->gap ? params->gap[m] : csimi_max(phi, 0);
+    *gap = p->gap ? p->gap[m] : csimi_max(phi, 0);
     *ground = phi - csimi_max(*gap, 0);
 }
 
@@ -512,7 +511,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
 
 static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
-static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const int *body,
+static void csimi_quick_open(csimi_bounded *s, int m, const int *body,
                              const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
@@ -522,7 +521,7 @@ static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params,
     n->b = 4 * body[1];
     CSIMI_MEMCPY(n->J, J, sizeof n->J);
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
-    csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
+    csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
     n->moving = body[1] < s->n;
     n->on = 0;
@@ -537,7 +536,7 @@ static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params,
     }
 }
 
-static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, int m, int first, int count,
+static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
                             const csim_real *W, const csim_real *lambda) {
     const csim_contact *c = s->problem->contacts + m;
     csimi_bounded_row *r = s->row + s->slow++;
@@ -549,7 +548,7 @@ static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, 
     r->first = first;
     r->count = count;
     r->moving = c->a.count > 0 && c->b.count > 0;
-    csimi_bounded_gap(s->problem, params, m, &r->ground, &r->start);
+    csimi_bounded_gap(s->problem, m, &r->ground, &r->start);
     r->gap = r->start;
     for (k = 0; k < 3; ++k) {
         r->row[k] = csimi_bounded_over(W[4 * k]);
@@ -595,8 +594,7 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
 }
 
-static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params,
-                                                  const csim_real *lambda) {
+static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_real *lambda) {
     const csim_problem *p = s->problem;
     int m, k, at = 0;
     s->quick = s->slow = 0;
@@ -607,7 +605,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
         int body[2], count = 0;
         const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
         if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
-        CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
+        CSIMI_MEMCPY(start, lambda + 3 * (ptrdiff_t)m, sizeof start);
         csimi_impulse_allow(p->contacts + m, start);
         for (k = 0; k < 3; ++k) {
             start[k] *= s->share;
@@ -615,7 +613,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
         }
         if (!quick) {
             csimi_pieces_delassus(piece, count, W);
-            csimi_slow_open(s, params, m, at, count, W, start);
+            csimi_slow_open(s, m, at, count, W, start);
             at += count;
             continue;
         }
@@ -624,7 +622,7 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_s
             csimi_quick_gather(piece, count, body, J);
         else
             csimi_quick_rows(s, p, p->contacts + m, body, J);
-        csimi_quick_open(s, params, m, body, J, start);
+        csimi_quick_open(s, m, body, J, start);
     }
 }
 
@@ -693,9 +691,9 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     csimi_bounded_way(s);
     if (csimi_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
-    for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
-    if (params->move && !csimi_all_finite(params->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
-    if (params->pulse) csimi_bounded_pulses(s, params->pulse);
+    for (i = 0; solution->move && i < 3 * s->n; ++i) solution->move[i] = (csim_real)s->wide[i];
+    if (solution->move && !csimi_all_finite(solution->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
+    if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
@@ -730,12 +728,11 @@ CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     return work < 1e9 ? (long)work : 1000000000L;
 }
 
-static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
-                               const csim_solution *solution) {
+static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solution *solution) {
     if (!s->lumps) return csimi_basis_open(&s->basis, problem);
     s->problem = &s->lumped.problem;
     return csimi_lumped_open(&s->lumped, problem, &s->basis.bodies, solution->v,
-                             params->pulse ? params->pulse : solution->lambda);
+                             solution->pulse ? solution->pulse : solution->lambda);
 }
 
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -761,7 +758,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_bounded_open(&s, problem, params, solution))
+    if (!csimi_bounded_open(&s, problem, solution))
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
@@ -769,7 +766,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     outcome->iterations = outcome->outer = s.substeps;
     if (csimi_all_finite(solution->v, 3 * s.n) && csimi_all_finite(solution->lambda, 3 * problem->contact_count)) {
         csimi_bounded_start(&s, solution->v);
-        csimi_bounded_contacts(&s, params, solution->lambda);
+        csimi_bounded_contacts(&s, solution->pulse ? solution->pulse : solution->lambda);
         csimi_bounded_frame(&s);
         outcome->result = csimi_bounded_end(&s, problem, params, solution, &outcome->certificate);
         outcome->residual = csim_certificate_worst(&outcome->certificate);

@@ -31,8 +31,8 @@ static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
 }
 
 static void csimi_ccs_open(csimi_ccs *s, const csim_solver_params *params) {
-    s->rho = params->rho > 0 ? params->rho : 1;
-    s->adapt = !(params->rho > 0);
+    s->rho = params->impulse.rho > 0 ? params->impulse.rho : 1;
+    s->adapt = !(params->impulse.rho > 0);
     s->wait = 5;
     s->primal = s->dual = 0;
 }

@@ -13,11 +13,11 @@
 /* ---- memory */
 
 static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
-    if (params->weight >= CSIM_WEIGHT_BB1 && params->weight <= CSIM_WEIGHT_BB_ALTERNATING)
+    if (params->cond.weight >= CSIM_WEIGHT_BB1 && params->cond.weight <= CSIM_WEIGHT_BB_ALTERNATING)
         return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
-    if (params->acceleration == CSIM_ACCELERATION_AUTO || params->acceleration == CSIM_ACCELERATION_COARSE)
+    if (params->cond.acceleration == CSIM_ACCELERATION_AUTO || params->cond.acceleration == CSIM_ACCELERATION_COARSE)
         return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
-    return params->acceleration;
+    return params->cond.acceleration;
 }
 
 static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
@@ -87,7 +87,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     }
     csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->cond.shift);
     return arena.high;
 }
 
@@ -156,8 +156,8 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
 
 /* A coupling so soft that centre after centre is needed gets the default gain in another round. */
 static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
-    return c->centre.slow >= CSIMI_COND_SLOW && params->kappa <= 0 && c->centre.full >= 1 &&
-           params->gain * c->centre.full < CSIMI_COND_STIFF;
+    return c->centre.slow >= CSIMI_COND_SLOW && params->spring.kappa <= 0 && c->centre.full >= 1 &&
+           params->spring.gain * c->centre.full < CSIMI_COND_STIFF;
 }
 
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
@@ -219,19 +219,19 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     const bool modes = csimi_coarse_usable(problem->structure);
     const csim_real *v, *lambda;
     outcome->result = CSIM_RESULT_NOT_FINITE;
-    if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
-                       solution->lambda, arena, &c->map.nodal) == CSIM_OK)
+    if (csimi_nodalize(problem, params->spring.gain, params->spring.kappa, c->centre.share, params->cond.shift,
+                       solution->v, solution->lambda, arena, &c->map.nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
                           c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
-                          params->shift && c->map.nodal.virtual_count > 0);
+                          params->cond.shift && c->map.nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK;
-    outcome->sigma = csimi_cond_weigh(c, params->weight, outcome->sigma);
+    outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
         csimi_coarse_build(&c->coarse.space, problem);
     if (c->coarse.chains.links) csimi_chains_bind(&c->coarse.chains, problem);
@@ -300,7 +300,7 @@ static bool csimi_turn_recouple(csimi_cond *c, csim_real full) {
 }
 
 static bool csimi_turn_stiffen(csimi_cond_turn *t) {
-    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->gain);
+    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain);
 }
 
 static bool csimi_turn_soften(csimi_cond_turn *t) {
@@ -364,10 +364,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     outcome->sigma = params->sigma;
     c.map.given = &paired;
     c.map.tasks = tasks;
-    c.map.weight = params->weight;
+    c.map.weight = params->cond.weight;
     c.ring.acceleration =
         csimi_cond_choose(params, csimi_coarse_usable(paired.structure) || csimi_chains_links(paired.structure) > 0);
-    c.centre.shift = params->shift;
+    c.centre.shift = params->cond.shift;
     c.centre.full = 1;
     c.centre.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.centre.share);

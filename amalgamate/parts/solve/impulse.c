@@ -325,7 +325,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     if (!params) return csimi_impulse_null(error, "params");
     if (!workspace) return csimi_impulse_null(error, "workspace");
     if (!r || !outcome) return csimi_impulse_null(error, r ? "outcome" : "r");
-    status = csimi_solver_check(params, error);
+    status = csimi_solver_check(params, false, "csim_impulse_solve", error);
     if (status != CSIM_OK) return status;
     if (!csimi_impulse_known(params))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
@@ -336,7 +336,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
-    W.both = params->by_impulse;
+    W.both = params->impulse.by_impulse;
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {

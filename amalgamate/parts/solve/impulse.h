@@ -34,7 +34,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
    light bodies; certificate.velocity and certificate.work are at most the tolerance too, with |q_m| for the speeds and
-   for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. params->by_impulse adds natural_map_siconos.
+   for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. impulse.by_impulse adds natural_map_siconos.
    r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
    Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace, a
    law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */

@@ -26,7 +26,7 @@ typedef struct csimi_lemke {
 } csimi_lemke;
 
 static int csimi_lemke_sides(const csim_solver_params *params) {
-    return params->sides >= 3 ? params->sides : CSIMI_LEMKE_SIDES;
+    return params->impulse.sides >= 3 ? params->impulse.sides : CSIMI_LEMKE_SIDES;
 }
 
 static void csimi_lemke_layout(csimi_lemke *s, csimi_arena *arena, int contacts, int sides) {

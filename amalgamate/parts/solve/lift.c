@@ -240,7 +240,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
     }
     W->each = true; /* the certificate looks at each contact */
-    W->both = params->by_impulse;
+    W->both = params->impulse.by_impulse;
     return true;
 }
 

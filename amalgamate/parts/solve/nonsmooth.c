@@ -339,11 +339,11 @@ static bool csimi_nonsmooth_start(csimi_nonsmooth *f, csimi_nonsmooth_state *t, 
     t->cap = csimi_imax(p->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     t->measure = csimi_delassus_measure(run->W, run->r, u, false);
     if (!csimi_nonsmooth_open(f, run->W, run->arena, u, run->r)) return false;
-    f->ncp = p->ncp;
-    f->linear = p->linear;
-    f->scaling = p->scaling;
+    f->ncp = p->newton.ncp;
+    f->linear = p->newton.linear;
+    f->scaling = p->newton.scaling;
     if (p->inner > 0) f->inner = p->inner;
-    if (p->relaxation > 0) f->damping = p->relaxation;
+    if (p->impulse.relaxation > 0) f->damping = p->impulse.relaxation;
     return t->measure < 1e300;
 }
 

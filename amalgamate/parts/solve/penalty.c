@@ -40,8 +40,8 @@ static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, in
 static csim_solver_params csimi_penalty_inside(const csim_solver_params *params) {
     csim_solver_params p = *params;
     p.solver = CSIM_SOLVER_AUTO;
-    p.by_impulse = false;
-    p.kappa = 0;
+    p.impulse.by_impulse = false;
+    p.spring.kappa = 0;
     return p;
 }
 
@@ -62,9 +62,9 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem) {
 static int csimi_penalty_pieces(csimi_penalty *s, const csim_problem *p, const csim_solver_params *params, int m) {
     const int count = csimi_pieces_make(p, NULL, m, s->pieces);
     const csim_real mobility = csimi_pieces_mobility(p, s->pieces, count);
-    csim_real gain = params->gain;
+    csim_real gain = params->spring.gain;
     if (!csimi_penalty_is_implicit(params)) gain = csimi_min(gain, CSIMI_PENALTY_SAFE);
-    s->kappa[m] = params->kappa > 0 ? params->kappa : mobility > 0 ? gain / mobility : 1;
+    s->kappa[m] = params->spring.kappa > 0 ? params->spring.kappa : mobility > 0 ? gain / mobility : 1;
     return count;
 }
 
@@ -93,7 +93,7 @@ static bool csimi_penalty_explicit(csimi_penalty *s, const csim_problem *p, cons
         const int pieces = csimi_penalty_pieces(s, p, params, m);
         csimi_pieces_velocity(s->pieces, pieces, solution->v, u);
         for (k = 0; k < 3; ++k) last[k] = lambda[k];
-        csimi_penalty_impulse(p->contacts + m, s->kappa[m], params->damping * s->kappa[m], u, last, lambda);
+        csimi_penalty_impulse(p->contacts + m, s->kappa[m], params->spring.damping * s->kappa[m], u, last, lambda);
         for (k = 0; k < pieces; ++k)
             csimi_addmulT3(s->pieces[k].J, lambda, s->load + 3 * (ptrdiff_t)s->pieces[k].block);
     }
@@ -127,7 +127,7 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         (void)csimi_penalty_pieces(s, p, params, m);
-        csimi_penalty_soften(p->contacts + m, s->kappa[m], params->damping * s->kappa[m],
+        csimi_penalty_soften(p->contacts + m, s->kappa[m], params->spring.damping * s->kappa[m],
                              solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
     }
     soft.contacts = s->soft;

@@ -59,8 +59,8 @@ static void csimi_percontact_open(csimi_percontact *s, csimi_impulse_run *run) {
     s->W = run->W;
     s->r = run->r;
     s->alpha = 1;
-    s->least = run->params->relaxation > 0 ? run->params->relaxation : CSIMI_PERCONTACT_LEAST;
-    s->method = run->params->contact_method;
+    s->least = run->params->impulse.relaxation > 0 ? run->params->impulse.relaxation : CSIMI_PERCONTACT_LEAST;
+    s->method = run->params->impulse.contact_method;
     for (c = 0; c < s->W->contacts; ++c) {
         CSIMI_MEMSET(s->local + c, 0, sizeof *s->local);
         csimi_local_set(s->local + c, s->W->diagonal + 9 * (ptrdiff_t)c);

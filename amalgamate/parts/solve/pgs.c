@@ -118,8 +118,8 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
     csimi_watch_open(&s.watch, run, CSIMI_PGS_PATIENCE);
     s.W = run->W;
     s.r = run->r;
-    s.alpha = run->params->relaxation > 0 ? run->params->relaxation : 1;
-    s.box = run->params->sides == 4;
+    s.alpha = run->params->impulse.relaxation > 0 ? run->params->impulse.relaxation : 1;
+    s.box = run->params->impulse.sides == 4;
     csimi_delassus_project(s.W, s.r);
     csimi_delassus_begin(s.W, s.r);
     do {

@@ -77,7 +77,7 @@ CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
 CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
-CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error);
 /* csim_problem_solve in what is left of an arena, for a world: it checked the parameters when it got them, and made the
    indices of the problem itself; checked: what csimi_check_own says of its numbers. table.c */
 CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,

@@ -73,20 +73,17 @@ typedef enum csim_linear {
     CSIM_LINEAR_COUNT_
 } csim_linear;
 
-/* Which solver, how exact, how long; each solver reads what names it. 0 is a default where the field says so. */
-typedef struct csim_solver_params {
-    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
-    csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
-    csim_weight weight;      /* COND */
-    csim_acceleration acceleration; /* COND */
-    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
-    csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
-    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
+/* COND: its map. */
+typedef struct csim_cond_params {
+    csim_weight weight;
+    csim_acceleration acceleration;
     bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true.
                                 false: the nodal contacts are solved, the given ones certified: STALLED where they
                                 differ */
-    csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
+} csim_cond_params;
+
+/* The solvers of the impulse level, and CCS at both. */
+typedef struct csim_impulse_params {
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
                                 STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
@@ -97,33 +94,46 @@ typedef struct csim_solver_params {
     bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves
                                 v = A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which
                                 depends on the units) are to be <= tolerance too; default false */
-    csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
-    csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
-                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
-                                where A couples bodies: 0: through a factor of A; else without one, each block by
-                                itself (docs/realtime.md) */
-    csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
-                                complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
-    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
-                                bodies where explicit forces of joints are unstable (docs/joints.md); default true */
-    int substeps;            /* XPBD, BOUNDED: 0..1e5; 0: 20 and 8 */
-    csim_real *move;         /* XPBD, BOUNDED: [3n] gets the mean velocity of the step, by which positions go; may be
-                                null */
-    const csim_real *gap;    /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap; phi_n
-                                holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
-                                max(phi_n, 0). Worlds set it */
-    csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
-                                last substep times the substeps, N s: the better start of the next frame. May be null */
+} csim_impulse_params;
+
+/* NEWTON and NEWTON_PROXIMAL. */
+typedef struct csim_newton_params {
+    csim_ncp ncp;            /* default Fischer-Burmeister */
+    csim_linear linear;      /* default conjugate residuals */
+    csim_real scaling;       /* r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the complementarity
+                                preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+} csim_newton_params;
+
+/* The springs of contacts: virtual nodes of COND, PENALTY, XPBD under the invertible law. */
+typedef struct csim_spring_params {
+    csim_real gain;          /* kappa = gain * effective mass; 1..1e8; default 1e3 */
+    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k, N/m times s^2 */
+    csim_real damping;       /* PENALTY, XPBD: damper of a contact over h times its spring, 0..1e3; default 1 */
+} csim_spring_params;
+
+/* Which solver, how exact, how long; what some solvers read is below. 0 is a default where the field says so. */
+typedef struct csim_solver_params {
+    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
+    csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
+    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
     int certify;             /* worlds: every so many steps are certified, 1 (default): all; 0: none; up to 1e9.
                                 csim_problem_solve: 0 leaves it out. Only SWEEP and the solvers of the impulse level
                                 have a measure of their own to stop by and can leave it out, and only where that is
                                 met; by_impulse certifies always. docs/certificate.md */
-    csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
-                                0..1e3; default 1 */
+    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
+                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
+                                where A couples bodies: 0: through a factor of A; else without one, each block by
+                                itself (docs/realtime.md) */
+    int substeps;            /* XPBD, BOUNDED: 0..1e5; 0: 20 and 8 */
+    csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
                                 measure after the step to which the linear iteration belongs */
     int history_capacity;
+    csim_cond_params cond;
+    csim_impulse_params impulse;
+    csim_newton_params newton;
+    csim_spring_params spring;
 } csim_solver_params;
 
 /* How a solve ended. */
@@ -189,7 +199,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
    and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
    f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
    added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
-   particles. Worlds have the rows of a step's start and params.geometric in its place. */
+   particles. Worlds have the rows of a step's start and geometric of csim_world_def in its place. */
 CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
                                        const csim_real *force_change, csim_real *D);
 

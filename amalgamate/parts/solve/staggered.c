@@ -111,7 +111,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
     s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
-    s->sides = run->params->sides;
+    s->sides = run->params->impulse.sides;
     half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
     s->cosine = CSIMI_COS(half);
     s->sine = CSIMI_SIN(half);

@@ -115,7 +115,7 @@ static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver)
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) return false;
+    if (params->impulse.by_impulse) return false;
 #endif
     return csimi_velocity_solver_of(params->solver)->solve != NULL;
 }
@@ -150,13 +150,13 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     if (!csimi_solver_there(params)) return 0;
     most = csimi_velocity_solver_of(params->solver)->bytes(size, params);
 #ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
+    if (params->impulse.by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
     return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
 }
 
 #ifndef CONDSIM_NO_IMPULSE
-/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
+/* impulse.by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
    to a smaller tolerance. */
 static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
@@ -206,7 +206,8 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(params->solver)->needs);
 #ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
+    if (params->impulse.by_impulse)
+        return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
 #endif
     return solver->solve(problem, params, arena, tasks, solution, outcome, error);
 }
@@ -229,7 +230,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
         return csimi_missing(error, "csim_problem_solve",
                              !problem ? "problem" : !params ? "params" : !workspace ? "workspace"
                                       : !solution ? "solution" : "outcome");
-    status = csimi_solver_check(params, error);
+    status = csimi_solver_check(params, false, "csim_problem_solve", error);
     if (status != CSIM_OK) return status;
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,

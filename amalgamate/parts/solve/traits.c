@@ -41,7 +41,8 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
 
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
     const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
-    return csimi_solver_traits_of(params->solver)->rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+    return csimi_solver_traits_of(params->solver)->rows ||
+           (newton && params->newton.linear == CSIM_LINEAR_GAUSS_SEIDEL);
 }
 
 CSIMI_FN bool csimi_solver_gaps(csim_solver solver) {
@@ -62,11 +63,10 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.solver = CSIM_SOLVER_AUTO;
     p.tolerance = CSIM_R(5e-5);
     p.max_iterations = 3000;
-    p.gain = CSIM_R(1e3);
-    p.shift = true;
-    p.geometric = true;
+    p.spring.gain = CSIM_R(1e3);
+    p.cond.shift = true;
     p.certify = 1;
-    p.damping = 1;
+    p.spring.damping = 1;
     return p;
 }
 
@@ -83,31 +83,35 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
 /* ---- parameters */
 
 /* Leaves the function where a member is not fit. */
-#define CSIMI_PARAM(member, fit, allowed) \
-    if (!(fit)) return csimi_unfit(error, "csim_problem_solve", "params." #member, (double)p->member, allowed)
+#define CSIMI_PARAM(member, fit, allowed)                                                                   \
+    if (!(fit))                                                                                             \
+    return csimi_fail(error, csimi_finite((csim_real)p->member) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, \
+                      world ? "solver." #member : "params." #member, (double)p->member, allowed)
 
-CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error) {
     CSIMI_PARAM(solver, (unsigned)p->solver < (unsigned)CSIM_SOLVER_COUNT_, "a csim_solver");
     CSIMI_PARAM(tolerance, p->tolerance > 0 && p->tolerance <= CSIM_R(0.1), "above 0, at most 0.1");
     CSIMI_PARAM(max_iterations, p->max_iterations >= 1 && p->max_iterations <= 1000000, "1 to 1000000");
-    CSIMI_PARAM(weight, (unsigned)p->weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
-    CSIMI_PARAM(acceleration, (unsigned)p->acceleration < (unsigned)CSIM_ACCELERATION_COUNT_, "a csim_acceleration");
+    CSIMI_PARAM(cond.weight, (unsigned)p->cond.weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
+    CSIMI_PARAM(cond.acceleration, (unsigned)p->cond.acceleration < (unsigned)CSIM_ACCELERATION_COUNT_,
+                "a csim_acceleration");
     CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32");
-    CSIMI_PARAM(gain, p->gain >= 1 && p->gain <= CSIM_R(1e8), "1 to 1e8");
-    CSIMI_PARAM(kappa, p->kappa >= 0 && p->kappa < CSIMI_HUGE, "0 or more, kg");
+    CSIMI_PARAM(spring.gain, p->spring.gain >= 1 && p->spring.gain <= CSIM_R(1e8), "1 to 1e8");
+    CSIMI_PARAM(spring.kappa, p->spring.kappa >= 0 && p->spring.kappa < CSIMI_HUGE, "0 or more, kg");
     CSIMI_PARAM(sigma, p->sigma >= 0 && p->sigma < CSIMI_HUGE, "0 or more");
-    CSIMI_PARAM(contact_method, (unsigned)p->contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
+    CSIMI_PARAM(impulse.contact_method, (unsigned)p->impulse.contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
                 "a csim_contact_method");
-    CSIMI_PARAM(sides, p->sides == 0 || (p->sides >= 3 && p->sides <= 64), "0, or 3 to 64");
-    CSIMI_PARAM(relaxation, p->relaxation >= 0 && p->relaxation <= 2, "0 to 2");
-    CSIMI_PARAM(rho, p->rho >= 0 && p->rho < CSIMI_HUGE, "0 or more");
-    CSIMI_PARAM(ncp, (unsigned)p->ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
-    CSIMI_PARAM(linear, (unsigned)p->linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
+    CSIMI_PARAM(impulse.sides, p->impulse.sides == 0 || (p->impulse.sides >= 3 && p->impulse.sides <= 64),
+                "0, or 3 to 64");
+    CSIMI_PARAM(impulse.relaxation, p->impulse.relaxation >= 0 && p->impulse.relaxation <= 2, "0 to 2");
+    CSIMI_PARAM(impulse.rho, p->impulse.rho >= 0 && p->impulse.rho < CSIMI_HUGE, "0 or more");
+    CSIMI_PARAM(newton.ncp, (unsigned)p->newton.ncp < (unsigned)CSIM_NCP_COUNT_, "a csim_ncp");
+    CSIMI_PARAM(newton.linear, (unsigned)p->newton.linear < (unsigned)CSIM_LINEAR_COUNT_, "a csim_linear");
     CSIMI_PARAM(inner, p->inner >= 0 && p->inner <= 1000000, "0 to 1000000");
-    CSIMI_PARAM(scaling, p->scaling >= 0 && p->scaling < CSIMI_HUGE, "0 or more, 1/kg");
+    CSIMI_PARAM(newton.scaling, p->newton.scaling >= 0 && p->newton.scaling < CSIMI_HUGE, "0 or more, 1/kg");
     CSIMI_PARAM(substeps, p->substeps >= 0 && p->substeps <= 100000, "0 to 100000");
     CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9");
-    CSIMI_PARAM(damping, p->damping >= 0 && p->damping <= 1000, "0 to 1000");
+    CSIMI_PARAM(spring.damping, p->spring.damping >= 0 && p->spring.damping <= 1000, "0 to 1000");
     CSIMI_PARAM(history_capacity, p->history_capacity >= 0, "0 or more");
     return CSIM_OK;
 }

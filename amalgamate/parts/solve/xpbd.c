@@ -277,7 +277,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     int c, i, k, at = 0;
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
-    s->damping = params->damping;
+    s->damping = params->spring.damping;
     if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
     csimi_problem_load(p, NULL, s->residual);
     csimi_less_product(&p->A, start->v, s->residual);
@@ -354,7 +354,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     outcome->iterations = outcome->outer = s->substeps;
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
-    if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
+    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     if (!csimi_all_finite(s->move, 3 * p->A.n) ||
         csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;

@@ -509,7 +509,7 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
-    if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
+    if (!w->def.solver.cond.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
         return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
@@ -538,7 +538,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     params.sigma = w->store.body[csimi_block_owner(&w->store, block[0])].sigma;
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
-    params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
+    p.solution.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
 #ifndef CONDSIM_NO_SWEEP
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
@@ -557,7 +557,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
             return CSIM_OK;
         }
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
-        params.move = within.move;
+        p.solution.move = within.move;
     } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
         status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                      worker->error);
@@ -575,7 +575,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k];
         }
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)

@@ -453,7 +453,7 @@ CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
-        for (end = 0; end < 2 && w->def.solver.geometric; end++)
+        for (end = 0; end < 2 && w->def.geometric; end++)
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_joint_stiffen_end(w, f, j, end);
     }

@@ -528,7 +528,7 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance);
 /* ---- within.c: a step within a budget */
 /* An island for csimi_within_solve. */
 typedef struct csimi_within {
-    const csim_problem *problem;
+    csim_problem *problem;
     csim_contact *rows;       /* of the problem */
     csim_solution *solution;
     const int *block, *contact; /* [n], [count] in the frame */

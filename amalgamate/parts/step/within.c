@@ -183,9 +183,9 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
         params->substeps = a->substeps;
         params->inner = a->bounded == CSIMI_WITHIN_LUMPED;
         params->tolerance = w->def.solver.tolerance;
-        params->gap = c->gap;
-        params->pulse = c->pulse;
-        params->move = c->move;
+        c->problem->gap = c->gap;
+        c->solution->pulse = c->pulse;
+        c->solution->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
         if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);

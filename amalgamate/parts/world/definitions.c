@@ -7,6 +7,7 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.gravity = csim_v3(0, 0, CSIM_R(-9.81));
     d.integrator = CSIM_BACKWARD_EULER;
     d.solver = csim_default_solver_params();
+    d.geometric = true;
     d.law = CSIM_LAW_STRICT;
     d.omega[0] = d.omega[1] = CSIM_R(1e-3);
     d.contact_distance = CSIM_R(1e-3);

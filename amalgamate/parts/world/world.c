@@ -1,33 +1,11 @@
 /* world/world: the checks of a definition, the three doors, settings. */
 #include "private.h"
 
+/* No step asks again. */
 static csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
-    static const csimi_field fields[] = {
-        CSIMI_FIELD("solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false,
-                    "above 0, at most 0.1"),
-        CSIMI_FIELD("solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"),
-        CSIMI_FIELD("solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false,
-                    "0 (use gain) or up to 1e15"),
-        CSIMI_FIELD("solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false,
-                    "0 (estimate) or up to 1e15"),
-    };
-    csim_status s;
-    if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
-    if (!csimi_solver_there(p))
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver,
-                          CSIMI_SOLVERS_THERE);
-    if ((s = csimi_check_enum(error, function, "solver.weight", (int)p->weight, CSIM_WEIGHT_COUNT_)) != 0) return s;
-    if ((s = csimi_check_enum(error, function, "solver.acceleration", (int)p->acceleration,
-                              CSIM_ACCELERATION_COUNT_)) != 0)
-        return s;
-    if (p->max_iterations < 1 || p->max_iterations > 1000000)
-        return csimi_unfit(error, function, "solver.max_iterations", (double)p->max_iterations, "1..1e6");
-    if (p->window < 0 || p->window > 32)
-        return csimi_unfit(error, function, "solver.window", (double)p->window, "0 (default) or 1..32");
-    if (p->certify < 0 || p->certify > 1000000000)
-        return csimi_unfit(error, function, "solver.certify", (double)p->certify, "0 (no step) or 1..1e9");
-    if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
-    return csimi_solver_check(p, error); /* no step asks again */
+    const csim_status s = csimi_solver_check(p, true, function, error);
+    if (s || csimi_solver_there(p)) return s;
+    return csimi_fail(error, CSIM_UNSUPPORTED, function, "solver.solver", (double)(int)p->solver, CSIMI_SOLVERS_THERE);
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {

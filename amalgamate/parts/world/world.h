@@ -101,6 +101,8 @@ typedef struct csim_world_def {
     csim_solver_params solver; /* tolerance 5e-5, 3000 iterations, automatic */
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
+    bool geometric; /* the diagonal geometric stiffness of hard joints is added to the inertia of bodies where explicit
+                       forces of joints are unstable (docs/joints.md); default true */
     csim_uncertified on_uncertified;
     bool follow_paths; /* What spins, is thrown or bends fast is followed along its true path after a step, and its pose
                           stops before it passes a shape, however thin, but for meshes and heights; velocities are
