@@ -2,7 +2,7 @@
    against known ones and against AUTO, the complementarity preconditioner on heavy stacks, refusals. */
 #include "check.h"
 #ifdef CONDSIM_LINKED
-#include "../amalgamate/parts/solve/nonsmooth.c"
+#include "../amalgamate/parts/solve/newton.c"
 #endif
 #include "contact_problems.h"
 #include "rigid_scenes.h"
@@ -83,7 +83,7 @@ TEST(rows_are_the_derivative) {
     int kind, trial;
     for (kind = 0; kind < CSIM_NCP_COUNT_; kind++)
         for (trial = 0; trial < 200; trial++) {
-            csimi_nonsmooth f;
+            csimi_newton f;
             csimi_delassus W;
             csim_real u[3], r[3], C[3], P[3], res[3], scale = 2, x, y;
             const double rho = cp_log(0.1, 10), h = TOL(1e-6, 1e-3), omega = trial % 2 ? 0.3 : 0;
@@ -99,7 +99,7 @@ TEST(rows_are_the_derivative) {
             f.u = u, f.r = r, f.system.C = C, f.system.P = P, f.system.residual = res;
             u[0] = CSIM_R(a);
             r[0] = CSIM_R(b);
-            csimi_nonsmooth_normal(&f, 0, CSIM_R(rho), CSIM_R(omega));
+            csimi_newton_normal(&f, 0, CSIM_R(rho), CSIM_R(omega));
             for (i = 0; i < 2; i++)
                 up[i] = (double)csimi_ncp(f.ncp, CSIM_R(a + (i ? h : -h) + omega * b), CSIM_R(used * b), &x, &y);
             du = (up[1] - up[0]) / (2 * h);

@@ -2,7 +2,7 @@
    alone. Where W can be read row by row a sweep is Gauss-Seidel with the exact solution of one contact; where W is only
    a product it is the same with every contact solved at once against sigma I >= W / 1.5 in the place of its diagonal
    block (the step of COND on impulses). Between the stages of solve/stages.c stands a burst of Newton's method on the
-   Fischer-Burmeister equations (solve/nonsmooth.c). Each stage starts from the best impulses seen. */
+   Fischer-Burmeister equations (solve/newton.c). Each stage starts from the best impulses seen. */
 #include "private.h"
 
 enum { CSIMI_CASCADE_WINDOW = 20 };

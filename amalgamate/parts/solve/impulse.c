@@ -39,8 +39,8 @@ static const csimi_impulse_solver csimi_impulse_solvers[CSIM_SOLVER_COUNT_] = {
     {NULL, NULL},
 #endif
 #ifndef CONDSIM_NO_NEWTON
-    {csimi_nonsmooth_bytes, csimi_nonsmooth_solve},
-    {csimi_nonsmooth_bytes, csimi_nonsmooth_proximal},
+    {csimi_newton_bytes, csimi_newton_solve},
+    {csimi_newton_bytes, csimi_newton_proximal},
 #else
     {NULL, NULL},
     {NULL, NULL},
@@ -84,7 +84,7 @@ static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params 
     if (params->solver == CSIM_SOLVER_AUTO) {
         const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
         const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
-        most = csimi_most_bytes(most, kept + csimi_nonsmooth_bytes(contacts, &last));
+        most = csimi_most_bytes(most, kept + csimi_newton_bytes(contacts, &last));
     }
 #endif
     return most;

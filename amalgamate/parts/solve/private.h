@@ -426,7 +426,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products);
 
-/* ---- linear.c: (W + shift + C) x = residual for nonsmooth.c */
+/* ---- linear.c: (W + shift + C) x = residual for newton.c */
 typedef struct csimi_linear {
     csimi_delassus *W;
     int length; /* 3 contacts */
@@ -439,9 +439,9 @@ CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int conta
 /* From x = 0, most iterations at most; returns them: one product or one sweep each. */
 CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most);
 
-/* ---- nonsmooth.c: Newton on the laws as equations */
+/* ---- newton.c: Newton on the laws as equations */
 enum {
-    CSIMI_NONSMOOTH_LAWS =
+    CSIMI_NEWTON_LAWS =
         1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_INVERTIBLE | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX
 };
 /* phi(a, b) and its derivatives. */
@@ -454,9 +454,9 @@ CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run);
-CSIMI_FN size_t csimi_nonsmooth_bytes(int contacts, const csim_solver_params *params);
-CSIMI_FN bool csimi_nonsmooth_solve(csimi_impulse_run *run);
-CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_newton_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_newton_solve(csimi_impulse_run *run);
+CSIMI_FN bool csimi_newton_proximal(csimi_impulse_run *run);
 
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
@@ -530,7 +530,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 
 /* ---- penalty.c, xpbd.c, bounded.c: on velocities only */
 enum {
-    CSIMI_XPBD_LAWS = CSIMI_NONSMOOTH_LAWS | 1 << CSIM_LAW_ANISOTROPIC,
+    CSIMI_XPBD_LAWS = CSIMI_NEWTON_LAWS | 1 << CSIM_LAW_ANISOTROPIC,
     CSIMI_PENALTY_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX,
     CSIMI_PENALTY_EXPLICIT_LAWS = CSIMI_PENALTY_LAWS | 1 << CSIM_LAW_ANISOTROPIC
 };

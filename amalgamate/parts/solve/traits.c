@@ -26,8 +26,8 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"percontact", true, CSIMI_ALL_LAWS, blocks},
         {"staggered", false, CSIMI_ALL_LAWS, any},
         {"ccs", false, CSIMI_ALL_LAWS, any},
-        {"newton", false, CSIMI_NONSMOOTH_LAWS, newton},
-        {"newton-proximal", false, CSIMI_NONSMOOTH_LAWS, newton},
+        {"newton", false, CSIMI_NEWTON_LAWS, newton},
+        {"newton-proximal", false, CSIMI_NEWTON_LAWS, newton},
         {"xpbd", false, CSIMI_XPBD_LAWS, xpbd},
         {"penalty", false, CSIMI_PENALTY_LAWS, penalty},
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
@@ -83,9 +83,9 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
 /* ---- parameters */
 
 /* Leaves the function where a member is not fit. */
-#define CSIMI_PARAM(member, fit, allowed)                                                                   \
-    if (!(fit))                                                                                             \
-    return csimi_fail(error, csimi_finite((csim_real)p->member) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, \
+#define CSIMI_PARAM(member, fit, allowed)                                                                           \
+    if (!(fit))                                                                                                     \
+    return csimi_fail(error, world && !csimi_finite((csim_real)p->member) ? CSIM_NOT_FINITE : CSIM_OUT_OF_RANGE, fn, \
                       world ? "solver." #member : "params." #member, (double)p->member, allowed)
 
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error) {
