@@ -77,6 +77,13 @@ small_row() { # SCENE LABEL
         "$(number "$(over "$1" ms/step)") | 3 | $(beside "$1" driftmax_mm) |"
 }
 
+mass_row() { # SCENE LABEL: within a budget of 5000
+    file=$OUT/$1.mass
+    peer condsim "$file" scene="$1" dt=0.0166667 T=4 budget=5000 tol=1e-3
+    echo "| $2 | $(number "$(field ms/step "$file")") | $(number "$(field ms_max "$file")") |" \
+        "$(field uncertified "$file") | $(field penmax_mm "$file") | 1 ms, 0, .05 mm |"
+}
+
 # Of a scene that does not measure its frames: the phases together; their worst need not be of one step.
 phases() { sed -n "s|^$1_[a-z]*_ms=||p" "$2" | awk '{ s += $1 } END { if (NR) print s }'; } # mean|max FILE
 scene_row() { # LABEL ASKED NAME OPTIONS...
@@ -155,6 +162,11 @@ threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on t
         small_row S3e "stack of ten"
         small_row S4 "card house"
         small_row S5 "arch"
+        echo
+        echo "| masses a thousandfold apart, budget 5000, double | mean, ms | worst, ms | missed | deepest, mm | asked |"
+        echo "|---|---|---|---|---|---|"
+        mass_row S3v "1000 kg on 1 kg"
+        mass_row S3g "ten boxes, 1 to 1000 kg, the heaviest on top"
     fi
     echo
     echo "## Mixed scenes, \`condsim-scene ... --h 0.0166667 --tol 1e-3\`"
