@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c98167e70b9a1912
+   Hash of the parts: 5fef696ee2ae6129
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5942,8 +5942,10 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
-    uint64_t steps;         /* done; in a row, the last one among them: */
+    uint64_t steps;        /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
+    int alike;             /* that ended alike, without motion, and nothing has been done since; */
+    uint32_t alike_hash;   /* how */
 };
 
 /* Velocity blocks of a world with these counts. */
@@ -6603,6 +6605,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d);
 /* False: one of them has moved, or they had none. */
 CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
+CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
 #define CSIMI_HAS_STANDING 0
 CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
@@ -6612,6 +6616,8 @@ CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, c
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
+CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
+CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
@@ -34380,6 +34386,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
     b->rest.ring = slot;
     b->rest.stirred = (uint32_t)w->steps;
+    w->alike = 0;
 #endif
     b->can_sleep = true;
     b->first_node = s->count.nodes;
@@ -35349,6 +35356,7 @@ CSIMI_FN void csimi_wake(csim_world *w, int slot) {
     csimi_rest *r = &w->store.body[slot].rest;
     r->calm = 0;
     r->stirred = (uint32_t)w->steps;
+    w->alike = 0;
     r->drowsy = false;
     if (w->asleep == 0) return;
     if (r->asleep)
@@ -37098,6 +37106,7 @@ CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, con
 static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
+    w->alike = 0; /* what is told of it is told anew */
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 
@@ -39830,19 +39839,38 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
     return first;
 }
 
+/* The points that have the normal of most of them, in front; how many. */
+static int csimi_keep_face(csim_touch *t, int count) {
+    int i, k, most = 0, lead = 0, at = 0;
+    for (i = 0; i < count; i++) {
+        int same = 0;
+        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIM_R(0.999);
+        if (same > most) lead = i;
+        most = csimi_imax(most, same);
+    }
+    for (i = 0; i < count && most >= 4; i++) {
+        const csim_touch touch = t[i];
+        if (csim_dot(touch.normal, t[lead].normal) < CSIM_R(0.999)) continue;
+        if (lead == i) lead = at;
+        t[i] = t[at];
+        t[at++] = touch;
+    }
+    return at;
+}
+
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
    from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
-   about as much. Keeps their order. */
+   about as much. Keeps their order. What touches beside a face of four is its rim. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance) {
+    const int face = count > 4 ? csimi_keep_face(t, count) : 0;
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
     int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
-    if (count <= 4) return count;
-    for (i = 1; i < count; i++) {
-        if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
+    if (face < 4) return count;
+    count = face;
+    for (i = 1; i < count; i++)
         if (t[i].gap < t[pick[0]].gap) pick[0] = i;
-    }
     for (i = 0; i < count; i++) {
         const csim_vec3 way = csim_sub(t[i].point_a, t[pick[0]].point_a);
         if (csim_dot(way, way) > far) {
@@ -39993,7 +40021,38 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
     return true;
 }
 
+/* ---- steps alike */
+
+#define CSIMI_ALIKE 16 /* more than any count of calm steps runs to */
+
+static bool csimi_nothing_moves(const csimi_store *s) {
+    csimi_span span[CSIMI_SPANS];
+    int i;
+    csimi_spans(s, &s->state, span);
+    for (i = 0; i < CSIMI_SPANS; i++)
+        if (csimi_any(span[i].velocity, 3 * span[i].per * span[i].count)) return false;
+    return true;
+}
+
+/* A step in which nothing moved, that took no iteration and ends as the one before did, bit by bit, begins as that one
+   did: all later ones are the same until something is done. */
+CSIMI_FN void csimi_compare_step(csim_world *w) {
+    const csim_world_def *d = &w->def;
+    const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
+    const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
+    const uint64_t all = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    const uint32_t hash = (uint32_t)(all ^ all >> 32);
+    w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
+    w->alike_hash = hash;
+}
+
+CSIMI_FN bool csimi_step_is_known(const csim_world *w, csim_real h) {
+    const csim_real last = (csim_real)w->last_h;
+    return w->alike >= CSIMI_ALIKE && !w->scattered && !csimi_differ(&last, &h, 1);
+}
+
 #undef CSIMI_STANDS_AFTER
+#undef CSIMI_ALIKE
 #endif
 
 /* ==== begin step/shapes.c ======================================================================================= */
@@ -43414,7 +43473,9 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
     csim_real *still, speed = 0, force = 0;
     bool rests;
     int i, k;
-    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP) return false;
+    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
+        params->solver != CSIM_SOLVER_BOUNDED)
+        return false;
     if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
     for (i = 0; i < p->A.n; i++)
         for (k = 0; k < 3; k++) {
@@ -43519,17 +43580,21 @@ static void csimi_within_forget(const csim_world *w, csimi_within *c) {
 /* What the next step wants to know of the contacts and bodies of an island. */
 static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
     const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
+    const bool rests = !a->bounded && a->outcome.iterations == 0; /* what lies there goes on so */
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
+        const csimi_kept *last;
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->kept[c->contact[i]].kept;
         k = f->found[c->contact[i]].last;
-        kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = a->bounded > 0;
+        last = k >= 0 ? w->store.kept + k : NULL;
+        kept->calm = calm ? csimi_imin(1 + (last ? last->calm : 0), CSIMI_WITHIN_CALM) : 0;
+        kept->bounded = rests && last ? last->bounded : a->bounded > 0;
         if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
-        kept->pulse = csimi_load3(world);
+        kept->pulse = rests && last ? last->pulse : csimi_load3(world);
+        if (rests && last) kept->sag = last->sag;
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
@@ -43632,6 +43697,7 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
         if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
+        if (a->outcome.result <= CSIM_RESULT_UNCHECKED && a->pace.wait == 0) a->pace.wait = 1; /* calms by itself */
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
@@ -44214,6 +44280,8 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
         status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                      worker->error);
+        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
+            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -46165,7 +46233,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
-        csim_real impulse[3] = {0, 0, 0};
+        csim_real impulse[3] = {0, 0, 0}, start[3];
         CSIMI_MEMSET(info, 0, sizeof *info);
         csimi_addmulT3(c->R, lambda, impulse);
         info->id = found->id;
@@ -46177,6 +46245,12 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->normal = csimi_load3(c->R);
         info->gap = found->gap;
         info->impulse = csimi_load3(impulse);
+        if (found->last >= 0) { /* not turned to the contact's axes and back for ever, where it does not change */
+            const csim_vec3 last = s->contact[found->last].impulse;
+            csimi_store3(impulse, last);
+            csimi_mul3(c->R, impulse, start);
+            if (!csimi_differ(start, lambda, 3)) info->impulse = last;
+        }
         info->normal_impulse = lambda[0];
         info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
         info->slip = csimi_contact_slip(f, c);
@@ -47731,9 +47805,11 @@ static bool csimi_all_asleep(const csim_world *w) {
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
-    w->stats.certificate.worst_contact = -1;
-    w->stats.asleep = w->asleep;
+    if (w->asleep > 0) {
+        CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+        w->stats.certificate.worst_contact = -1;
+        w->stats.asleep = w->asleep;
+    }
     w->time += (double)h;
     w->last_h = (double)h;
     csimi_keep_stats(w, CSIM_OK);
@@ -47754,7 +47830,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
                           (double)(int)w->def.solver.solver,
                           "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without "
                           "solids and cloth");
-    if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
+    if (csimi_step_is_known(w, h) || csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
@@ -47768,6 +47844,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     w->locked = false;
     if (status) csimi_sleep_on(w);
     w->stats.scratch_bytes = arena.high;
+    if (!status) csimi_compare_step(w);
     return status;
 }
 
@@ -52808,6 +52885,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
     if ((s = csimi_check_budget(params, budget, function, &w->error)) != 0) return s;
     w->def.solver = *params;
     w->def.budget = budget;
+    w->scattered = true; /* bounded frames keep manifolds of their own */
     if (csimi_bounds_frames(params, budget)) need.kept = need.contacts;
     if (need.slept > 0) need.slept_kept = need.kept;
     if (csimi_world_scratch(&need, params) > w->store.scratch_bytes) need.pairs++; /* forces a new layout */
@@ -56200,6 +56278,7 @@ CSIMI_WARM
 #undef CSIMI_KEEP_SPAN
 #undef CSIMI_SAG_TIME
 #undef CSIMI_STANDS_AFTER
+#undef CSIMI_ALIKE
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_REST_WITHIN

@@ -143,19 +143,38 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
     return first;
 }
 
+/* The points that have the normal of most of them, in front; how many. */
+static int csimi_keep_face(csim_touch *t, int count) {
+    int i, k, most = 0, lead = 0, at = 0;
+    for (i = 0; i < count; i++) {
+        int same = 0;
+        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIM_R(0.999);
+        if (same > most) lead = i;
+        most = csimi_imax(most, same);
+    }
+    for (i = 0; i < count && most >= 4; i++) {
+        const csim_touch touch = t[i];
+        if (csim_dot(touch.normal, t[lead].normal) < CSIM_R(0.999)) continue;
+        if (lead == i) lead = at;
+        t[i] = t[at];
+        t[at++] = touch;
+    }
+    return at;
+}
+
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
    from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
-   about as much. Keeps their order. */
+   about as much. Keeps their order. What touches beside a face of four is its rim. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance) {
+    const int face = count > 4 ? csimi_keep_face(t, count) : 0;
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
     int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
-    if (count <= 4) return count;
-    for (i = 1; i < count; i++) {
-        if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
+    if (face < 4) return count;
+    count = face;
+    for (i = 1; i < count; i++)
         if (t[i].gap < t[pick[0]].gap) pick[0] = i;
-    }
     for (i = 0; i < count; i++) {
         const csim_vec3 way = csim_sub(t[i].point_a, t[pick[0]].point_a);
         if (csim_dot(way, way) > far) {

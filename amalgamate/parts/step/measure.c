@@ -108,7 +108,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
-        csim_real impulse[3] = {0, 0, 0};
+        csim_real impulse[3] = {0, 0, 0}, start[3];
         CSIMI_MEMSET(info, 0, sizeof *info);
         csimi_addmulT3(c->R, lambda, impulse);
         info->id = found->id;
@@ -120,6 +120,12 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->normal = csimi_load3(c->R);
         info->gap = found->gap;
         info->impulse = csimi_load3(impulse);
+        if (found->last >= 0) { /* not turned to the contact's axes and back for ever, where it does not change */
+            const csim_vec3 last = s->contact[found->last].impulse;
+            csimi_store3(impulse, last);
+            csimi_mul3(c->R, impulse, start);
+            if (!csimi_differ(start, lambda, 3)) info->impulse = last;
+        }
         info->normal_impulse = lambda[0];
         info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
         info->slip = csimi_contact_slip(f, c);

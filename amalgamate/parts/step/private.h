@@ -293,6 +293,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d);
 /* False: one of them has moved, or they had none. */
 CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
+CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
 #define CSIMI_HAS_STANDING 0
 CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
@@ -302,6 +304,8 @@ CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, c
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
+CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
+CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */

@@ -16,7 +16,9 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
     csim_real *still, speed = 0, force = 0;
     bool rests;
     int i, k;
-    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP) return false;
+    if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
+        params->solver != CSIM_SOLVER_BOUNDED)
+        return false;
     if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
     for (i = 0; i < p->A.n; i++)
         for (k = 0; k < 3; k++) {

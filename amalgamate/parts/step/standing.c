@@ -68,4 +68,35 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
     return true;
 }
 
+/* ---- steps alike */
+
+#define CSIMI_ALIKE 16 /* more than any count of calm steps runs to */
+
+static bool csimi_nothing_moves(const csimi_store *s) {
+    csimi_span span[CSIMI_SPANS];
+    int i;
+    csimi_spans(s, &s->state, span);
+    for (i = 0; i < CSIMI_SPANS; i++)
+        if (csimi_any(span[i].velocity, 3 * span[i].per * span[i].count)) return false;
+    return true;
+}
+
+/* A step in which nothing moved, that took no iteration and ends as the one before did, bit by bit, begins as that one
+   did: all later ones are the same until something is done. */
+CSIMI_FN void csimi_compare_step(csim_world *w) {
+    const csim_world_def *d = &w->def;
+    const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
+    const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
+    const uint64_t all = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    const uint32_t hash = (uint32_t)(all ^ all >> 32);
+    w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
+    w->alike_hash = hash;
+}
+
+CSIMI_FN bool csimi_step_is_known(const csim_world *w, csim_real h) {
+    const csim_real last = (csim_real)w->last_h;
+    return w->alike >= CSIMI_ALIKE && !w->scattered && !csimi_differ(&last, &h, 1);
+}
+
 #undef CSIMI_STANDS_AFTER
+#undef CSIMI_ALIKE

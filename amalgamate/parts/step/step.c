@@ -505,9 +505,11 @@ static bool csimi_all_asleep(const csim_world *w) {
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
-    w->stats.certificate.worst_contact = -1;
-    w->stats.asleep = w->asleep;
+    if (w->asleep > 0) {
+        CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
+        w->stats.certificate.worst_contact = -1;
+        w->stats.asleep = w->asleep;
+    }
     w->time += (double)h;
     w->last_h = (double)h;
     csimi_keep_stats(w, CSIM_OK);
@@ -528,7 +530,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
                           (double)(int)w->def.solver.solver,
                           "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without "
                           "solids and cloth");
-    if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
+    if (csimi_step_is_known(w, h) || csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
     do {
         status = csimi_try_step(w, h, &arena, &frame);
@@ -542,6 +544,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     w->locked = false;
     if (status) csimi_sleep_on(w);
     w->stats.scratch_bytes = arena.high;
+    if (!status) csimi_compare_step(w);
     return status;
 }
 

@@ -78,17 +78,21 @@ static void csimi_within_forget(const csim_world *w, csimi_within *c) {
 /* What the next step wants to know of the contacts and bodies of an island. */
 static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
     const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
+    const bool rests = !a->bounded && a->outcome.iterations == 0; /* what lies there goes on so */
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
+        const csimi_kept *last;
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->kept[c->contact[i]].kept;
         k = f->found[c->contact[i]].last;
-        kept->calm = calm ? csimi_imin(1 + (k >= 0 ? w->store.kept[k].calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = a->bounded > 0;
+        last = k >= 0 ? w->store.kept + k : NULL;
+        kept->calm = calm ? csimi_imin(1 + (last ? last->calm : 0), CSIMI_WITHIN_CALM) : 0;
+        kept->bounded = rests && last ? last->bounded : a->bounded > 0;
         if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
-        kept->pulse = csimi_load3(world);
+        kept->pulse = rests && last ? last->pulse : csimi_load3(world);
+        if (rests && last) kept->sag = last->sag;
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
@@ -191,6 +195,7 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
         if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
+        if (a->outcome.result <= CSIM_RESULT_UNCHECKED && a->pace.wait == 0) a->pace.wait = 1; /* calms by itself */
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }

@@ -473,6 +473,7 @@ CSIMI_FN void csimi_wake(csim_world *w, int slot) {
     csimi_rest *r = &w->store.body[slot].rest;
     r->calm = 0;
     r->stirred = (uint32_t)w->steps;
+    w->alike = 0;
     r->drowsy = false;
     if (w->asleep == 0) return;
     if (r->asleep)

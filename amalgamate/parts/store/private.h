@@ -465,8 +465,10 @@ struct csim_world {
     csimi_store store;
     csim_error error;
     csim_step_stats stats;
-    uint64_t steps;         /* done; in a row, the last one among them: */
+    uint64_t steps;        /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
+    int alike;             /* that ended alike, without motion, and nothing has been done since; */
+    uint32_t alike_hash;   /* how */
 };
 
 /* Velocity blocks of a world with these counts. */

@@ -123,6 +123,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
     b->rest.ring = slot;
     b->rest.stirred = (uint32_t)w->steps;
+    w->alike = 0;
 #endif
     b->can_sleep = true;
     b->first_node = s->count.nodes;

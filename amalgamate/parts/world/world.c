@@ -289,6 +289,7 @@ CSIMI_FN csim_status csimi_set_solver(csim_world *w, const csim_solver_params *p
     if ((s = csimi_check_budget(params, budget, function, &w->error)) != 0) return s;
     w->def.solver = *params;
     w->def.budget = budget;
+    w->scattered = true; /* bounded frames keep manifolds of their own */
     if (csimi_bounds_frames(params, budget)) need.kept = need.contacts;
     if (need.slept > 0) need.slept_kept = need.kept;
     if (csimi_world_scratch(&need, params) > w->store.scratch_bytes) need.pairs++; /* forces a new layout */
