@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5fef696ee2ae6129
+   Hash of the parts: 1a47eb9b55ffc88d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5945,7 +5945,7 @@ struct csim_world {
     uint64_t steps;        /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
     int alike;             /* that ended alike, without motion, and nothing has been done since; */
-    uint32_t alike_hash;   /* how */
+    uint64_t alike_hash;   /* how */
 };
 
 /* Velocity blocks of a world with these counts. */
@@ -6850,6 +6850,7 @@ typedef struct csimi_within {
     const int *block, *contact; /* [n], [count] in the frame */
     int n, count;
     csim_status checked;
+    bool lies; /* at rest, and nothing of what bounded frames left is to be tried to be lifted */
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
@@ -7876,7 +7877,7 @@ static void csimi_identity3(csim_real *A) {
     for (i = 0; i < 9; i++) A[i] = i % 4 == 0 ? CSIM_R(1) : CSIM_R(0);
 }
 
-#define CSIMI_JACOBI_SWEEPS 16
+enum { CSIMI_JACOBI_SWEEPS = 16 };
 
 /* One rotation of the symmetric S in the plane (p, q), accumulated in V; false when the entry is already zero. */
 static bool csimi_eigen_turn(csim_real *S, csim_real *V, int p, int q) {
@@ -8042,8 +8043,6 @@ CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *
     csimi_store3(R + 3, t1);
     csimi_store3(R + 6, t2);
 }
-
-#undef CSIMI_JACOBI_SWEEPS
 CSIMI_WARM
 /* ==== begin sparse/pattern.c ==================================================================================== */
 /* sparse/pattern: compressed rows from a list of pairs of blocks. */
@@ -8198,7 +8197,7 @@ static void csimi_product_range(void *context, int begin, int end) {
 }
 
 /* Rows a task takes: enough work to pay for waking a thread. */
-#define CSIMI_PRODUCT_GRAIN 256
+enum { CSIMI_PRODUCT_GRAIN = 256 };
 
 CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim_real *y, const csim_tasks *tasks) {
     csimi_product_job job;
@@ -8207,8 +8206,6 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
     job.y = y;
     csimi_parallel(tasks, A->n, CSIMI_PRODUCT_GRAIN, csimi_product_range, &job);
 }
-
-#undef CSIMI_PRODUCT_GRAIN
 
 /* ==== begin sparse/krylov.c ===================================================================================== */
 /* sparse/krylov: conjugate gradients with block Jacobi, and the largest eigenvalue of W A. */
@@ -14915,7 +14912,7 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
    triangles in a fixed order, so that a step only renews the boxes, from the leaves up, in linear time. */
 
 #define CSIMI_LEAF 4
-#define CSIMI_SURFACE_DEPTH 64 /* of the stack of a query: two entries a level */
+enum { CSIMI_SURFACE_DEPTH = 64 }; /* of the stack of a query: two entries a level */
 
 /* ---- one triangle */
 
@@ -15566,7 +15563,6 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 
 #undef CSIMI_LEAF
 #undef CSIMI_RAY_ROOM
-#undef CSIMI_SURFACE_DEPTH
 #endif
 
 /* ==== begin collide/field.c ===================================================================================== */
@@ -15574,7 +15570,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 /* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
 
 #define CSIMI_FIELD_MAGIC 0x3264696569667363ull /* "csfieid2" on a little-endian machine */
-#define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
+#define CSIMI_FIELD_RINGS 16 /* cells a point over heights looks around */
 #define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
 
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
@@ -16177,8 +16173,8 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 }
 
 #undef CSIMI_FIELD_MAGIC
-#undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
+#undef CSIMI_FIELD_RINGS
 #endif
 
 /* ==== begin collide/distance.c ================================================================================== */
@@ -16839,7 +16835,7 @@ CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_rea
     !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
 /* collide/sample: points that stand for a shape's surface. */
 
-#define CSIMI_EDGE_SAMPLES 63
+enum { CSIMI_EDGE_SAMPLES = 63 };
 
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing) {
@@ -16985,8 +16981,6 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     }
     return false;
 }
-
-#undef CSIMI_EDGE_SAMPLES
 #endif
 
 /* ==== begin collide/bounds_tree.c =============================================================================== */
@@ -16996,9 +16990,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
 /* collide/bounds_tree: a tree of boxes that is kept from step to step. */
 
 #define CSIMI_BOUNDS_BINS 12
-#define CSIMI_BOUNDS_EVEN 28 /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
+enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 #define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
-#define CSIMI_BOUNDS_LEAN 4  /* levels that one side of a node may be higher than the other, where it changes */
+enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
@@ -17557,11 +17551,9 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     return -1;
 }
 
-#undef CSIMI_BOUNDS_BINS
-#undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
-#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY
+#undef CSIMI_BOUNDS_BINS
 #endif
 
 /* ==== begin collide/rayfour.c =================================================================================== */
@@ -18018,8 +18010,7 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
    (Descartes), so that an entry is neither missed nor searched for where there is none; between cells near the surface
    the distances themselves say how far nothing can be. */
 
-#define CSIMI_POLY 7
-#define CSIMI_HALVINGS 24
+enum { CSIMI_POLY = 7, CSIMI_HALVINGS = 24 };
 
 typedef struct csimi_mesh_ray {
     const csim_field *f;
@@ -18270,18 +18261,13 @@ CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way
     if (found & CSIMI_RAY_ENTERS) hit->normal = csimi_mesh_normal(f, csim_madd(origin, hit->fraction, way));
     return found;
 }
-
-#undef CSIMI_POLY
-#undef CSIMI_HALVINGS
 #endif
 
 /* ==== begin collide/convex.c ==================================================================================== */
 /* collide/convex: distances between convex shapes (Gilbert, Johnson and Keerthi 1988) and the way until they touch. A
    shape is its core, swept by a ball: spheres and capsules are points and segments. */
 
-#define CSIMI_GJK_STEPS 128
-#define CSIMI_GJK_IDLE 4
-#define CSIMI_CAST_STEPS 64
+enum { CSIMI_GJK_STEPS = 128, CSIMI_GJK_IDLE = 4, CSIMI_CAST_STEPS = 64 };
 
 CSIMI_FN void csimi_convex_of(csimi_convex *c, const csim_geometry *g, const csim_hull_data *hulls, csim_pose p) {
     CSIMI_MEMSET(c, 0, sizeof *c);
@@ -18803,16 +18789,12 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
     return true;
 }
 
-#undef CSIMI_GJK_STEPS
-#undef CSIMI_GJK_IDLE
-#undef CSIMI_CAST_STEPS
-
 /* ==== begin collide/level.c ===================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS)
 /* collide/level: levels of triangles against shapes, one triangle at a time; of the many touches those that matter. */
 
-#define CSIMI_TOUCHES_FEW 12   /* that are not thinned */
-#define CSIMI_TOUCHES_MANY 192 /* at a time */
+enum { CSIMI_TOUCHES_FEW = 12 }; /* that are not thinned */
+enum { CSIMI_TOUCHES_MANY = 192 }; /* at a time */
 
 enum { CSIMI_FACET_TILTS = 17, CSIMI_FACET_WAYS = 54 };
 
@@ -18942,9 +18924,6 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
     }
     return count + lost;
 }
-
-#undef CSIMI_TOUCHES_FEW
-#undef CSIMI_TOUCHES_MANY
 #endif
 
 /* ==== begin collide/collide.c =================================================================================== */
@@ -19026,7 +19005,7 @@ CSIMI_COLD
 
 #define CSIMI_GRID 1048575 /* 2^20 - 1 */
 #define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
-#define CSIMI_NONE 255
+enum { CSIMI_NONE = 255 };
 
 /* A closed surface of triangles, counter-clockwise from outside. */
 typedef struct csimi_hull_mesh {
@@ -19624,7 +19603,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
 
 #undef CSIMI_GRID
 #undef CSIMI_WELD
-#undef CSIMI_NONE
 #endif
 
 /* ==== begin collide/meshfield.c ================================================================================= */
@@ -19632,11 +19610,11 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
 /* collide/meshfield: from a triangle mesh to distances on a grid: exact distance to the triangles at every node, sign
    by the generalized winding number, mass moments, and the points that stand for the surface. */
 
-#define CSIMI_PAD 3            /* cells of the grid beyond the mesh */
-#define CSIMI_SPLITS 64        /* most pieces of an edge */
+enum { CSIMI_PAD = 3 }; /* cells of the grid beyond the mesh */
+enum { CSIMI_SPLITS = 64 }; /* most pieces of an edge */
 #define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
 #define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
-#define CSIMI_LEAF_TRIANGLES 4 /* as surface.c has them */
+enum { CSIMI_LEAF_TRIANGLES = 4 }; /* as surface.c has them */
 
 /* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
 typedef struct csimi_cluster {
@@ -20098,11 +20076,8 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
     return CSIM_OK;
 }
 
-#undef CSIMI_PAD
-#undef CSIMI_SPLITS
 #undef CSIMI_FAR_AWAY
 #undef CSIMI_UNSURE
-#undef CSIMI_LEAF_TRIANGLES
 #endif
 
 /* ==== begin collide/trianglefield.c ============================================================================= */
@@ -20962,7 +20937,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 #if !defined(CONDSIM_NO_COND)
 /* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 
-#define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
+enum { CSIMI_NODAL_GRAIN = 256 }; /* rows and couplings to a task */
 
 static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms, csimi_nodal *nodal) {
     const size_t n = (size_t)blocks + (size_t)sides;
@@ -21173,8 +21148,6 @@ CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, 
     job.run = csimi_nodal_rows;
     if (rows) csimi_parallel(tasks, nodal->problem.A.n, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
 }
-
-#undef CSIMI_NODAL_GRAIN
 #endif
 
 /* ==== begin contact/certificate.c =============================================================================== */
@@ -26615,7 +26588,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
    a cascade for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 
-#define CSIMI_STAGES_INNER 200 /* sweeps of one proximal step */
+enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 
 /* ---- what both of them need of impulses */
 
@@ -26797,8 +26770,6 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
     }
     s->prepare(s->problem, 0);
 }
-
-#undef CSIMI_STAGES_INNER
 #endif
 
 /* ==== begin solve/burst.c ======================================================================================= */
@@ -27517,7 +27488,7 @@ enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
-#define CSIMI_SWEEP_FEW 8 /* contacts, for which a sweep is as cheap as a look */
+enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
@@ -27976,7 +27947,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_FEW
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
@@ -27988,7 +27958,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #if !defined(CONDSIM_NO_IMPULSE)
 /* solve/delassus: the impulse-level problem in variables without units, and its measure. */
 
-#define CSIMI_DELASSUS_GRAIN 256 /* rows a task takes: enough work to pay for waking a thread */
+enum { CSIMI_DELASSUS_GRAIN = 256 }; /* rows a task takes: enough work to pay for waking a thread */
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -28318,8 +28288,6 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     W->siconos = csimi_delassus_siconos(W, r, u);
     return W->siconos > worst ? W->siconos : worst;
 }
-
-#undef CSIMI_DELASSUS_GRAIN
 #endif
 
 /* ==== begin solve/linear.c ====================================================================================== */
@@ -29137,7 +29105,7 @@ CSIMI_FN bool csimi_watch_close(csimi_watch *w) {
    velocity brought up to date and the friction set scaled by the new normal impulse, one along its tangents. Where it
    stands still the law holds exactly. */
 
-#define CSIMI_PGS_PATIENCE 10000
+enum { CSIMI_PGS_PATIENCE = 10000 };
 
 typedef struct csimi_pgs {
     csimi_watch watch;
@@ -29262,8 +29230,6 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
              csimi_watch_look(&s.watch, s.r, NULL));
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_PGS_PATIENCE
 #endif
 
 /* ==== begin solve/apgd.c ======================================================================================== */
@@ -29274,8 +29240,8 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
    for Coulomb's law an outer loop shifts q by mu |u_t| along the normals (de Saxce and Feng), with u of the last answer
    and never accumulated, until the shift no longer changes. */
 
-#define CSIMI_APGD_PATIENCE 20000
-#define CSIMI_APGD_INNER 20 /* gradient steps before the shift is refreshed in any case */
+enum { CSIMI_APGD_PATIENCE = 20000 };
+enum { CSIMI_APGD_INNER = 20 }; /* gradient steps before the shift is refreshed in any case */
 
 /* ---- the routine */
 
@@ -29476,9 +29442,6 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     } while (csimi_watch_look(&s.watch, s.gradient.x, s.watch.u));
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_APGD_PATIENCE
-#undef CSIMI_APGD_INNER
 #endif
 
 /* ==== begin solve/percontact.c ================================================================================== */
@@ -29489,7 +29452,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
    result obeys Coulomb's law; the other three solve the paper's law of maximal dissipation, so that the certificate,
    which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
 
-#define CSIMI_PERCONTACT_PATIENCE 10000
+enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
 #define CSIMI_PERCONTACT_LEAST CSIM_R(0.7)
 #define CSIMI_PERCONTACT_DECAY CSIM_R(0.99)
 
@@ -29574,7 +29537,6 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     return csimi_watch_close(&s.watch);
 }
 
-#undef CSIMI_PERCONTACT_PATIENCE
 #undef CSIMI_PERCONTACT_LEAST
 #undef CSIMI_PERCONTACT_DECAY
 #endif
@@ -29751,8 +29713,7 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
    bodies the system is the one above; on impulses v is eliminated, and with u = W p + q, D = 1 in variables without
    units, it is (W + I / rho) p = z + lambda / rho - q. */
 
-#define CSIMI_CCS_PATIENCE 5000
-#define CSIMI_CCS_INNER 200
+enum { CSIMI_CCS_PATIENCE = 5000, CSIMI_CCS_INNER = 200 };
 #define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
 
 /* What both levels share. */
@@ -30123,8 +30084,6 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     return CSIM_OK;
 }
 
-#undef CSIMI_CCS_PATIENCE
-#undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX
 #endif
 
@@ -33215,13 +33174,14 @@ static bool csimi_lift_takes(const csim_problem *problem) {
 }
 
 /* The row of a solver of the impulse level, and that of a solver which this build leaves out. */
-#define CSIMI_LIFTED \
-    { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_LEFT_OUT \
     { NULL, NULL, NULL }
 #ifdef CONDSIM_NO_IMPULSE
+#define CSIMI_LIFTED CSIMI_LEFT_OUT
 #define CSIMI_SWEEP_TAKES csimi_sweep_takes
 #else
+#define CSIMI_LIFTED \
+    { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_SWEEP_TAKES csimi_lift_takes
 #endif
 
@@ -33238,45 +33198,15 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
 #else
     CSIMI_LEFT_OUT, /* sweep */
 #endif
-#ifndef CONDSIM_NO_IMPULSE
-    CSIMI_LIFTED, /* anderson */
-    CSIMI_LIFTED, /* proximal */
-#else
-    CSIMI_LEFT_OUT, /* impulse */
-    CSIMI_LEFT_OUT, /* impulse */
-#endif
-#ifndef CONDSIM_NO_PGS
-    CSIMI_LIFTED, /* pgs */
-#else
-    CSIMI_LEFT_OUT, /* pgs */
-#endif
-#ifndef CONDSIM_NO_APGD
-    CSIMI_LIFTED, /* apgd */
-#else
-    CSIMI_LEFT_OUT, /* apgd */
-#endif
-#ifndef CONDSIM_NO_PERCONTACT
-    CSIMI_LIFTED, /* percontact */
-#else
-    CSIMI_LEFT_OUT, /* percontact */
-#endif
-#ifndef CONDSIM_NO_STAGGERED
-    CSIMI_LIFTED, /* staggered */
-#else
-    CSIMI_LEFT_OUT, /* staggered */
-#endif
+    CSIMI_LIFTED, CSIMI_LIFTED, /* anderson, proximal */
+    CSIMI_LIFTED, CSIMI_LIFTED, /* pgs, apgd */
+    CSIMI_LIFTED, CSIMI_LIFTED, /* percontact, staggered */
 #ifndef CONDSIM_NO_CCS
     {csimi_any_ccs_bytes, csimi_lift_takes, csimi_any_ccs_solve},
 #else
     CSIMI_LEFT_OUT, /* ccs */
 #endif
-#ifndef CONDSIM_NO_NEWTON
-    CSIMI_LIFTED, /* newton */
-    CSIMI_LIFTED, /* newton-proximal */
-#else
-    CSIMI_LEFT_OUT, /* newton */
-    CSIMI_LEFT_OUT, /* newton */
-#endif
+    CSIMI_LIFTED, CSIMI_LIFTED, /* newton, newton-proximal */
 #ifndef CONDSIM_NO_XPBD
     {csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve},
 #else
@@ -33286,8 +33216,7 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
     {csimi_penalty_bytes, csimi_lift_takes, csimi_penalty_solve},
     {csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve},
 #else
-    CSIMI_LEFT_OUT, /* penalty */
-    CSIMI_LEFT_OUT, /* penalty */
+    CSIMI_LEFT_OUT, CSIMI_LEFT_OUT, /* penalty */
 #endif
 #ifndef CONDSIM_NO_BOUNDED
     {csimi_bounded_bytes, csimi_bounded_takes, csimi_bounded_solve},
@@ -33298,13 +33227,19 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
     CSIMI_LIFTED, /* lemke */
 #endif
 };
+
+static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver) {
+    const csimi_velocity_solver *row = csimi_velocity_solvers + solver;
+#ifndef CONDSIM_NO_IMPULSE /* which has a table of its own of who is there */
+    static const csimi_velocity_solver none = CSIMI_LEFT_OUT;
+    if (row->solve == csimi_lift_solve && !csimi_impulse_solver_of(solver)->solve) return &none;
+#endif
+    return row;
+}
+
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
-
-static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver) {
-    return csimi_velocity_solvers + solver;
-}
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE
@@ -34277,16 +34212,20 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *w, int slot) {
     return id;
 }
 
-CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *function, int *slot,
-                                     csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", 0, "an id made by a create call");
-    if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", (double)id.index1, "an id of this world");
-    if (id.index1 > (uint32_t)w->store.count.bodies || !w->store.body[id.index1 - 1].alive ||
-        w->store.body[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, function, "id", (double)id.index1, "an id whose body still exists");
-    *slot = (int)(id.index1 - 1);
+static csim_status csimi_find_slot(const csim_world *w, uint32_t index1, uint32_t world, bool there, const char *fn,
+                                   const char *still, int *slot, csim_error *error) {
+    if (index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
+    if (world != w->stamp) return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)index1, "an id of this world");
+    if (!there) return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)index1, still);
+    *slot = (int)(index1 - 1);
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *fn, int *slot,
+                                     csim_error *error) {
+    const bool there = id.index1 - 1u < (uint32_t)w->store.count.bodies && w->store.body[id.index1 - 1u].alive &&
+                       w->store.body[id.index1 - 1u].generation == id.generation;
+    return csimi_find_slot(w, id.index1, id.world, there, fn, "an id whose body still exists", slot, error);
 }
 
 CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
@@ -34298,14 +34237,9 @@ CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
-    if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)id.index1, "an id of this world");
-    if (id.index1 > (uint32_t)w->store.count.links || !w->store.link[id.index1 - 1].alive ||
-        w->store.link[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)id.index1, "an id whose link still exists");
-    *slot = (int)(id.index1 - 1);
-    return CSIM_OK;
+    const bool there = id.index1 - 1u < (uint32_t)w->store.count.links && w->store.link[id.index1 - 1u].alive &&
+                       w->store.link[id.index1 - 1u].generation == id.generation;
+    return csimi_find_slot(w, id.index1, id.world, there, fn, "an id whose link still exists", slot, error);
 }
 
 CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
@@ -39701,8 +39635,11 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
+#define CSIMI_KEEP_FLAT CSIM_R(0.999)   /* cosines between normals of a face ... */
+#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* ... and of its rim, where a curved edge touches along a straight one */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
-#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
+#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
+#define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
 
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
@@ -39839,19 +39776,26 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
     return first;
 }
 
-/* The points that have the normal of most of them, in front; how many. */
-static int csimi_keep_face(csim_touch *t, int count) {
+/* The points that have the normal of most of them, in front; how many. A rim may lean beside them, no deeper than by
+   `more`; what stands across is no face. */
+static int csimi_keep_face(csim_touch *t, int count, csim_real more) {
     int i, k, most = 0, lead = 0, at = 0;
+    csim_real deep = CSIMI_HUGE;
+    csim_vec3 n;
     for (i = 0; i < count; i++) {
         int same = 0;
-        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIM_R(0.999);
+        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIMI_KEEP_FLAT;
         if (same > most) lead = i;
         most = csimi_imax(most, same);
     }
-    for (i = 0; i < count && most >= 4; i++) {
+    n = t[lead].normal;
+    for (i = 0; i < count; i++)
+        if (csim_dot(t[i].normal, n) >= CSIMI_KEEP_FLAT) deep = csimi_min(deep, t[i].gap);
+    for (i = 0; i < count; i++)
+        if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM || t[i].gap < deep - more) return 0;
+    for (i = 0; i < count; i++) {
         const csim_touch touch = t[i];
-        if (csim_dot(touch.normal, t[lead].normal) < CSIM_R(0.999)) continue;
-        if (lead == i) lead = at;
+        if (csim_dot(touch.normal, n) < CSIMI_KEEP_FLAT) continue;
         t[i] = t[at];
         t[at++] = touch;
     }
@@ -39863,7 +39807,7 @@ static int csimi_keep_face(csim_touch *t, int count) {
    about as much. Keeps their order. What touches beside a face of four is its rim. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance) {
-    const int face = count > 4 ? csimi_keep_face(t, count) : 0;
+    const int face = count > 4 ? csimi_keep_face(t, count, CSIMI_KEEP_CALM * distance) : 0;
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
     int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
@@ -39922,10 +39866,11 @@ CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
 /* Overlap that is nobody's hurry: what bounded frames left, fading while frames are certified. */
 static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
-    const csim_real deep = csimi_max(0, -c->gap);
+    csim_real deep = csimi_max(0, -c->gap);
     const csimi_kept *last = c->last >= 0 ? s->kept + c->last : NULL;
     if (last ? last->bounded : s->body[c->body_a].pace.bounded || s->body[c->body_b].pace.bounded) return deep;
-    return last ? csimi_min(last->sag, deep) / (1 + f->h / CSIMI_SAG_TIME) : 0;
+    deep = last ? csimi_min(last->sag, deep) / (1 + f->h / CSIMI_SAG_TIME) : 0;
+    return deep > CSIMI_SAG_LEAST ? deep : 0;
 }
 
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
@@ -39949,15 +39894,17 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
 #undef CSIMI_KEEP_SPAN
+#undef CSIMI_KEEP_FLAT
+#undef CSIMI_KEEP_RIM
 #undef CSIMI_SAG_TIME
+#undef CSIMI_SAG_LEAST
 
 /* ==== begin step/standing.c ===================================================================================== */
 #if !defined(CONDSIM_NO_SLEEP)
 /* step/standing: shapes that stand where they stood. While neither of two has moved, by not a bit, nor anything was
    done to it, what the narrow phase would find between them is what it found in the last step: that is told again. */
-
 /* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
-#define CSIMI_STANDS_AFTER 2u
+enum { CSIMI_STANDS_AFTER = 2 };
 
 static bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
@@ -40023,7 +39970,7 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
 
 /* ---- steps alike */
 
-#define CSIMI_ALIKE 16 /* more than any count of calm steps runs to */
+enum { CSIMI_ALIKE = 16 }; /* more than any count of calm steps runs to */
 
 static bool csimi_nothing_moves(const csimi_store *s) {
     csimi_span span[CSIMI_SPANS];
@@ -40040,8 +39987,9 @@ CSIMI_FN void csimi_compare_step(csim_world *w) {
     const csim_world_def *d = &w->def;
     const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
     const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
-    const uint64_t all = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
-    const uint32_t hash = (uint32_t)(all ^ all >> 32);
+    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    int i;
+    for (i = 0; i < w->store.count.kept && hash; i++) hash = csimi_fnv(hash, &w->store.kept[i].sag, sizeof(csim_real));
     w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
     w->alike_hash = hash;
 }
@@ -40050,9 +39998,6 @@ CSIMI_FN bool csimi_step_is_known(const csim_world *w, csim_real h) {
     const csim_real last = (csim_real)w->last_h;
     return w->alike >= CSIMI_ALIKE && !w->scattered && !csimi_differ(&last, &h, 1);
 }
-
-#undef CSIMI_STANDS_AFTER
-#undef CSIMI_ALIKE
 #endif
 
 /* ==== begin step/shapes.c ======================================================================================= */
@@ -43460,7 +43405,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
    the same step again; what is left of a solve would move it about for ever, and have it solved in every step. */
 
 /* Of the tolerance. Float cannot come as near; beside bounded frames, which come to rest by themselves, it may wait. */
-#define CSIMI_REST_WITHIN(w) CSIM_R(sizeof(csim_real) == sizeof(double) ? 0.1 : csimi_keeps(w) ? 0.3 : 1)
+#define CSIMI_REST_WITHIN(w) CSIM_R(csimi_keeps(w) ? 0.3 : sizeof(csim_real) == sizeof(double) ? 0.1 : 1)
 
 /* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
    against the forces of a step is not looked at. */
@@ -43512,7 +43457,7 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
 }
 
 enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5, CSIMI_WITHIN_LUMPED = 2,
-       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30 };
+       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30, CSIMI_WITHIN_OVER = 3 /* visits that sweeps end later */ };
 
 static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
 
@@ -43580,7 +43525,6 @@ static void csimi_within_forget(const csim_world *w, csimi_within *c) {
 /* What the next step wants to know of the contacts and bodies of an island. */
 static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
     const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
-    const bool rests = !a->bounded && a->outcome.iterations == 0; /* what lies there goes on so */
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -43591,10 +43535,10 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
         k = f->found[c->contact[i]].last;
         last = k >= 0 ? w->store.kept + k : NULL;
         kept->calm = calm ? csimi_imin(1 + (last ? last->calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = rests && last ? last->bounded : a->bounded > 0;
+        kept->bounded = c->lies && last ? last->bounded : a->bounded > 0;
         if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
-        kept->pulse = rests && last ? last->pulse : csimi_load3(world);
-        if (rests && last) kept->sag = last->sag;
+        kept->pulse = c->lies && last ? last->pulse : csimi_load3(world);
+        if (c->lies && last) kept->sag = last->sag;
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
@@ -43618,6 +43562,14 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->sweeps = missed ? pace->sweeps : iterations;
     pace->misses = missed ? csimi_imin(pace->misses + 1, CSIMI_WITHIN_MISSES) : 0;
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
+}
+
+/* What lies still stays as it is where certified frames, which would lift it out of its sag, cannot be paid for or
+   have failed too often; elsewhere the sag fades, until it does not lie still. */
+static csim_status csimi_within_rest(csimi_pace *pace, bool poor, csimi_within *c) {
+    if (pace->wait > 0) pace->wait--;
+    c->lies = poor || pace->wait > 0 || pace->misses == CSIMI_WITHIN_MISSES;
+    return CSIM_OK;
 }
 
 /* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it
@@ -43656,12 +43608,12 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     left = w->def.budget - f->work - f->reserved + a->own;
     csimi_within_start(f, c, false);
     if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
-        return csimi_within_pace(pace, false, 0), CSIM_OK;
+        return csimi_within_rest(pace, forced || left < own + each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS), c);
     if (!bodies && bounded)
         own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
-        const long most = each > 0 ? left / each : params->max_iterations;
+        const long most = each > 0 ? left / each - CSIMI_WITHIN_OVER : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;
@@ -44755,7 +44707,7 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
    and one that misses ends its own iterations and no others. Most steps never get here. */
 
 #define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
-#define CSIMI_TURN_PASSES 30
+enum { CSIMI_TURN_PASSES = 30 };
 
 static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) {
     c->slope = CSIMI_PUSH(arena, double, blocks);
@@ -44866,7 +44818,6 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
 }
 
 #undef CSIMI_TURN
-#undef CSIMI_TURN_PASSES
 #endif
 
 /* ==== begin step/integrate.c ==================================================================================== */
@@ -44919,7 +44870,7 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
    a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
    step begins at the hit. */
 
-#define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
+enum { CSIMI_PATH_LOOKS = 400 }; /* at one pair; beyond, it stops where it has been followed to */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -45728,8 +45679,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     }
     csimi_pop(arena, mark);
 }
-
-#undef CSIMI_PATH_LOOKS
 #endif
 
 /* ==== begin step/unseen.c ======================================================================================= */
@@ -46386,8 +46335,8 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
    before it and what was put in. Such an alpha exists: at 0 they stand where they were, without kinetic energy. Gaps
    that v does not close alpha v does not close either. Momentum is lost by it; the step is uncertified as it was. */
 
-#define CSIMI_SHORTEN_HALVINGS 30
-#define CSIMI_SHORTEN_TRIALS 5 /* between the last two halvings */
+enum { CSIMI_SHORTEN_HALVINGS = 30 };
+enum { CSIMI_SHORTEN_TRIALS = 5 }; /* between the last two halvings */
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) {
@@ -46532,9 +46481,6 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
     }
     return any && csimi_integrate(w, f, step) == CSIM_OK;
 }
-
-#undef CSIMI_SHORTEN_HALVINGS
-#undef CSIMI_SHORTEN_TRIALS
 #endif
 
 /* ==== begin step/touching.c ===================================================================================== */
@@ -47305,8 +47251,8 @@ CSIMI_WARM
 
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 
-#define CSIMI_JOINT_PASSES 24  /* of the correction; each takes a digit or more off */
-#define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
+enum { CSIMI_JOINT_PASSES = 24 }; /* of the correction; each takes a digit or more off */
+enum { CSIMI_SETTLE_PASSES = 30 }; /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 
 /* ---- stages */
 
@@ -47874,9 +47820,6 @@ CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim
     for (i = 0; i < count && status[i] == CSIM_OK;) i++;
     return i < count ? status[i] : CSIM_OK;
 }
-
-#undef CSIMI_JOINT_PASSES
-#undef CSIMI_SETTLE_PASSES
 CSIMI_COLD
 /* ==== begin world/definitions.c ================================================================================= */
 /* world/definitions: what every definition begins with. */
@@ -51347,9 +51290,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
 #if !defined(CONDSIM_NO_CHARACTER)
 /* world/character: planes in reach of a capsule, slides along them, and moves. */
 
-#define CSIMI_PLANE_PARTS 64
-#define CSIMI_PLANE_SAMPLES 5
-#define CSIMI_MOVES 8
+enum { CSIMI_PLANE_PARTS = 64, CSIMI_PLANE_SAMPLES = 5, CSIMI_MOVES = 8 };
 
 /* ---- planes */
 
@@ -51789,10 +51730,6 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query
     }
     return gone;
 }
-
-#undef CSIMI_PLANE_PARTS
-#undef CSIMI_PLANE_SAMPLES
-#undef CSIMI_MOVES
 #endif
 CSIMI_COLD
 /* ==== begin world/draw.c ======================================================================================== */
@@ -56153,17 +56090,14 @@ CSIMI_WARM
 #undef CSIMI_FOURS
 #undef CSIMI_MALLOC
 #undef CSIMI_FREE
-#undef CSIMI_JACOBI_SWEEPS
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
-#undef CSIMI_PRODUCT_GRAIN
 #undef CSIMI_WRITTEN_OUT
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
 #undef CSIMI_FLAT
 #undef CSIMI_LIES
 #undef CSIMI_LEAF
-#undef CSIMI_SURFACE_DEPTH
 #undef CSIMI_RAY_ROOM
 #undef CSIMI_FOUR_MORE
 #undef CSIMI_FOUR_LESS
@@ -56171,29 +56105,14 @@ CSIMI_WARM
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
-#undef CSIMI_EDGE_SAMPLES
 #undef CSIMI_BOUNDS_BINS
-#undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
-#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY
 #undef CSIMI_ABREAST_SIZE
-#undef CSIMI_POLY
-#undef CSIMI_HALVINGS
-#undef CSIMI_GJK_STEPS
-#undef CSIMI_GJK_IDLE
-#undef CSIMI_CAST_STEPS
-#undef CSIMI_TOUCHES_FEW
-#undef CSIMI_TOUCHES_MANY
 #undef CSIMI_GRID
 #undef CSIMI_WELD
-#undef CSIMI_NONE
-#undef CSIMI_PAD
-#undef CSIMI_SPLITS
 #undef CSIMI_FAR_AWAY
 #undef CSIMI_UNSURE
-#undef CSIMI_LEAF_TRIANGLES
-#undef CSIMI_NODAL_GRAIN
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
@@ -56213,7 +56132,6 @@ CSIMI_WARM
 #undef CSIMI_COND_STIFF
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
-#undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_PIECE
 #undef CSIMI_BURST_MOST
@@ -56223,21 +56141,13 @@ CSIMI_WARM
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_ROUNDING
 #undef CSIMI_SWEEP_KNOWN
-#undef CSIMI_SWEEP_FEW
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH
 #undef CSIMI_NEWTON_OFF
-#undef CSIMI_PGS_PATIENCE
-#undef CSIMI_APGD_PATIENCE
-#undef CSIMI_APGD_INNER
-#undef CSIMI_PERCONTACT_PATIENCE
 #undef CSIMI_PERCONTACT_LEAST
 #undef CSIMI_PERCONTACT_DECAY
-#undef CSIMI_CCS_PATIENCE
-#undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX
 #undef CSIMI_PENALTY_SAFE
 #undef CSIMI_PUSH_SPEED
@@ -56247,8 +56157,8 @@ CSIMI_WARM
 #undef CSIMI_RESTRAIN_LEAST
 #undef CSIMI_GIVE
 #undef CSIMI_GIVE_FAR
-#undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
+#undef CSIMI_LIFTED
 #undef CSIMI_SWEEP_TAKES
 #undef CSIMI_SURFACE
 #undef CSIMI_SURFACE_VEC
@@ -56275,26 +56185,18 @@ CSIMI_WARM
 #undef CSIMI_TEXT_OF
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
+#undef CSIMI_KEEP_FLAT
+#undef CSIMI_KEEP_RIM
 #undef CSIMI_KEEP_SPAN
 #undef CSIMI_SAG_TIME
-#undef CSIMI_STANDS_AFTER
-#undef CSIMI_ALIKE
+#undef CSIMI_SAG_LEAST
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_REST_WITHIN
 #undef CSIMI_NEAR
-#undef CSIMI_TURN_PASSES
-#undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE
-#undef CSIMI_SHORTEN_HALVINGS
-#undef CSIMI_SHORTEN_TRIALS
-#undef CSIMI_JOINT_PASSES
-#undef CSIMI_SETTLE_PASSES
 #undef CSIMI_SECTION
 #undef CSIMI_QUERY_GUARD
-#undef CSIMI_PLANE_PARTS
-#undef CSIMI_PLANE_SAMPLES
-#undef CSIMI_MOVES
 #undef CSIMI_ROUND
 #undef CSIMI_RECORD_MAGIC
 #undef CSIMI_ABSENT

@@ -2,9 +2,9 @@
 #include "private.h"
 
 #define CSIMI_BOUNDS_BINS 12
-#define CSIMI_BOUNDS_EVEN 28 /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
+enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 #define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
-#define CSIMI_BOUNDS_LEAN 4  /* levels that one side of a node may be higher than the other, where it changes */
+enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
@@ -563,8 +563,6 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     return -1;
 }
 
-#undef CSIMI_BOUNDS_BINS
-#undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
-#undef CSIMI_BOUNDS_LEAN
 #undef CSIMI_BOUNDS_DECAY
+#undef CSIMI_BOUNDS_BINS

@@ -2,9 +2,7 @@
    shape is its core, swept by a ball: spheres and capsules are points and segments. */
 #include "private.h"
 
-#define CSIMI_GJK_STEPS 128
-#define CSIMI_GJK_IDLE 4
-#define CSIMI_CAST_STEPS 64
+enum { CSIMI_GJK_STEPS = 128, CSIMI_GJK_IDLE = 4, CSIMI_CAST_STEPS = 64 };
 
 CSIMI_FN void csimi_convex_of(csimi_convex *c, const csim_geometry *g, const csim_hull_data *hulls, csim_pose p) {
     CSIMI_MEMSET(c, 0, sizeof *c);
@@ -525,7 +523,3 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
     *point = csim_pose_point(p, *point);
     return true;
 }
-
-#undef CSIMI_GJK_STEPS
-#undef CSIMI_GJK_IDLE
-#undef CSIMI_CAST_STEPS

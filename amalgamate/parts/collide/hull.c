@@ -7,7 +7,7 @@
 
 #define CSIMI_GRID 1048575 /* 2^20 - 1 */
 #define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
-#define CSIMI_NONE 255
+enum { CSIMI_NONE = 255 };
 
 /* A closed surface of triangles, counter-clockwise from outside. */
 typedef struct csimi_hull_mesh {
@@ -605,4 +605,3 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
 
 #undef CSIMI_GRID
 #undef CSIMI_WELD
-#undef CSIMI_NONE

@@ -1,8 +1,8 @@
 /* collide/level: levels of triangles against shapes, one triangle at a time; of the many touches those that matter. */
 #include "private.h"
 
-#define CSIMI_TOUCHES_FEW 12   /* that are not thinned */
-#define CSIMI_TOUCHES_MANY 192 /* at a time */
+enum { CSIMI_TOUCHES_FEW = 12 }; /* that are not thinned */
+enum { CSIMI_TOUCHES_MANY = 192 }; /* at a time */
 
 enum { CSIMI_FACET_TILTS = 17, CSIMI_FACET_WAYS = 54 };
 
@@ -132,6 +132,3 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
     }
     return count + lost;
 }
-
-#undef CSIMI_TOUCHES_FEW
-#undef CSIMI_TOUCHES_MANY

@@ -4,8 +4,7 @@
    the distances themselves say how far nothing can be. */
 #include "private.h"
 
-#define CSIMI_POLY 7
-#define CSIMI_HALVINGS 24
+enum { CSIMI_POLY = 7, CSIMI_HALVINGS = 24 };
 
 typedef struct csimi_mesh_ray {
     const csim_field *f;
@@ -256,6 +255,3 @@ CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way
     if (found & CSIMI_RAY_ENTERS) hit->normal = csimi_mesh_normal(f, csim_madd(origin, hit->fraction, way));
     return found;
 }
-
-#undef CSIMI_POLY
-#undef CSIMI_HALVINGS

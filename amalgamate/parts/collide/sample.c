@@ -1,7 +1,7 @@
 /* collide/sample: points that stand for a shape's surface. */
 #include "private.h"
 
-#define CSIMI_EDGE_SAMPLES 63
+enum { CSIMI_EDGE_SAMPLES = 63 };
 
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing) {
@@ -147,5 +147,3 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     }
     return false;
 }
-
-#undef CSIMI_EDGE_SAMPLES

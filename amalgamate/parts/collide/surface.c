@@ -3,7 +3,7 @@
 #include "private.h"
 
 #define CSIMI_LEAF 4
-#define CSIMI_SURFACE_DEPTH 64 /* of the stack of a query: two entries a level */
+enum { CSIMI_SURFACE_DEPTH = 64 }; /* of the stack of a query: two entries a level */
 
 /* ---- one triangle */
 
@@ -654,4 +654,3 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 
 #undef CSIMI_LEAF
 #undef CSIMI_RAY_ROOM
-#undef CSIMI_SURFACE_DEPTH

@@ -1,7 +1,7 @@
 /* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 #include "private.h"
 
-#define CSIMI_NODAL_GRAIN 256 /* rows and couplings to a task */
+enum { CSIMI_NODAL_GRAIN = 256 }; /* rows and couplings to a task */
 
 static void csimi_nodal_layout(csimi_arena *arena, int blocks, int contacts, int sides, int terms, csimi_nodal *nodal) {
     const size_t n = (size_t)blocks + (size_t)sides;
@@ -212,5 +212,3 @@ CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, 
     job.run = csimi_nodal_rows;
     if (rows) csimi_parallel(tasks, nodal->problem.A.n, CSIMI_NODAL_GRAIN, csimi_nodal_range, &job);
 }
-
-#undef CSIMI_NODAL_GRAIN

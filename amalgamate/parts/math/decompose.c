@@ -106,7 +106,7 @@ static void csimi_identity3(csim_real *A) {
     for (i = 0; i < 9; i++) A[i] = i % 4 == 0 ? CSIM_R(1) : CSIM_R(0);
 }
 
-#define CSIMI_JACOBI_SWEEPS 16
+enum { CSIMI_JACOBI_SWEEPS = 16 };
 
 /* One rotation of the symmetric S in the plane (p, q), accumulated in V; false when the entry is already zero. */
 static bool csimi_eigen_turn(csim_real *S, csim_real *V, int p, int q) {
@@ -272,5 +272,3 @@ CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *
     csimi_store3(R + 3, t1);
     csimi_store3(R + 6, t2);
 }
-
-#undef CSIMI_JACOBI_SWEEPS

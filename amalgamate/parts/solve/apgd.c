@@ -5,8 +5,8 @@
    and never accumulated, until the shift no longer changes. */
 #include "private.h"
 
-#define CSIMI_APGD_PATIENCE 20000
-#define CSIMI_APGD_INNER 20 /* gradient steps before the shift is refreshed in any case */
+enum { CSIMI_APGD_PATIENCE = 20000 };
+enum { CSIMI_APGD_INNER = 20 }; /* gradient steps before the shift is refreshed in any case */
 
 /* ---- the routine */
 
@@ -207,6 +207,3 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     } while (csimi_watch_look(&s.watch, s.gradient.x, s.watch.u));
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_APGD_PATIENCE
-#undef CSIMI_APGD_INNER

@@ -7,8 +7,7 @@
    units, it is (W + I / rho) p = z + lambda / rho - q. */
 #include "private.h"
 
-#define CSIMI_CCS_PATIENCE 5000
-#define CSIMI_CCS_INNER 200
+enum { CSIMI_CCS_PATIENCE = 5000, CSIMI_CCS_INNER = 200 };
 #define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
 
 /* What both levels share. */
@@ -379,6 +378,4 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     return CSIM_OK;
 }
 
-#undef CSIMI_CCS_PATIENCE
-#undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX

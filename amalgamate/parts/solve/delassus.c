@@ -1,7 +1,7 @@
 /* solve/delassus: the impulse-level problem in variables without units, and its measure. */
 #include "private.h"
 
-#define CSIMI_DELASSUS_GRAIN 256 /* rows a task takes: enough work to pay for waking a thread */
+enum { CSIMI_DELASSUS_GRAIN = 256 }; /* rows a task takes: enough work to pay for waking a thread */
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -331,5 +331,3 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     W->siconos = csimi_delassus_siconos(W, r, u);
     return W->siconos > worst ? W->siconos : worst;
 }
-
-#undef CSIMI_DELASSUS_GRAIN

@@ -5,7 +5,7 @@
    which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
 #include "private.h"
 
-#define CSIMI_PERCONTACT_PATIENCE 10000
+enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
 #define CSIMI_PERCONTACT_LEAST CSIM_R(0.7)
 #define CSIMI_PERCONTACT_DECAY CSIM_R(0.99)
 
@@ -90,6 +90,5 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     return csimi_watch_close(&s.watch);
 }
 
-#undef CSIMI_PERCONTACT_PATIENCE
 #undef CSIMI_PERCONTACT_LEAST
 #undef CSIMI_PERCONTACT_DECAY

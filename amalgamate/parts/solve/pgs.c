@@ -4,7 +4,7 @@
    stands still the law holds exactly. */
 #include "private.h"
 
-#define CSIMI_PGS_PATIENCE 10000
+enum { CSIMI_PGS_PATIENCE = 10000 };
 
 typedef struct csimi_pgs {
     csimi_watch watch;
@@ -129,5 +129,3 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
              csimi_watch_look(&s.watch, s.r, NULL));
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_PGS_PATIENCE

@@ -3,7 +3,7 @@
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 #include "private.h"
 
-#define CSIMI_STAGES_INNER 200 /* sweeps of one proximal step */
+enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 
 /* ---- what both of them need of impulses */
 
@@ -185,5 +185,3 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
     }
     s->prepare(s->problem, 0);
 }
-
-#undef CSIMI_STAGES_INNER

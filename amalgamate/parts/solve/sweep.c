@@ -17,7 +17,7 @@ enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 #define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
-#define CSIMI_SWEEP_FEW 8 /* contacts, for which a sweep is as cheap as a look */
+enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
@@ -476,7 +476,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_FEW
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS

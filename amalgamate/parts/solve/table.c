@@ -22,13 +22,14 @@ static bool csimi_lift_takes(const csim_problem *problem) {
 }
 
 /* The row of a solver of the impulse level, and that of a solver which this build leaves out. */
-#define CSIMI_LIFTED \
-    { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_LEFT_OUT \
     { NULL, NULL, NULL }
 #ifdef CONDSIM_NO_IMPULSE
+#define CSIMI_LIFTED CSIMI_LEFT_OUT
 #define CSIMI_SWEEP_TAKES csimi_sweep_takes
 #else
+#define CSIMI_LIFTED \
+    { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_SWEEP_TAKES csimi_lift_takes
 #endif
 
@@ -45,45 +46,15 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
 #else
     CSIMI_LEFT_OUT, /* sweep */
 #endif
-#ifndef CONDSIM_NO_IMPULSE
-    CSIMI_LIFTED, /* anderson */
-    CSIMI_LIFTED, /* proximal */
-#else
-    CSIMI_LEFT_OUT, /* impulse */
-    CSIMI_LEFT_OUT, /* impulse */
-#endif
-#ifndef CONDSIM_NO_PGS
-    CSIMI_LIFTED, /* pgs */
-#else
-    CSIMI_LEFT_OUT, /* pgs */
-#endif
-#ifndef CONDSIM_NO_APGD
-    CSIMI_LIFTED, /* apgd */
-#else
-    CSIMI_LEFT_OUT, /* apgd */
-#endif
-#ifndef CONDSIM_NO_PERCONTACT
-    CSIMI_LIFTED, /* percontact */
-#else
-    CSIMI_LEFT_OUT, /* percontact */
-#endif
-#ifndef CONDSIM_NO_STAGGERED
-    CSIMI_LIFTED, /* staggered */
-#else
-    CSIMI_LEFT_OUT, /* staggered */
-#endif
+    CSIMI_LIFTED, CSIMI_LIFTED, /* anderson, proximal */
+    CSIMI_LIFTED, CSIMI_LIFTED, /* pgs, apgd */
+    CSIMI_LIFTED, CSIMI_LIFTED, /* percontact, staggered */
 #ifndef CONDSIM_NO_CCS
     {csimi_any_ccs_bytes, csimi_lift_takes, csimi_any_ccs_solve},
 #else
     CSIMI_LEFT_OUT, /* ccs */
 #endif
-#ifndef CONDSIM_NO_NEWTON
-    CSIMI_LIFTED, /* newton */
-    CSIMI_LIFTED, /* newton-proximal */
-#else
-    CSIMI_LEFT_OUT, /* newton */
-    CSIMI_LEFT_OUT, /* newton */
-#endif
+    CSIMI_LIFTED, CSIMI_LIFTED, /* newton, newton-proximal */
 #ifndef CONDSIM_NO_XPBD
     {csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve},
 #else
@@ -93,8 +64,7 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
     {csimi_penalty_bytes, csimi_lift_takes, csimi_penalty_solve},
     {csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve},
 #else
-    CSIMI_LEFT_OUT, /* penalty */
-    CSIMI_LEFT_OUT, /* penalty */
+    CSIMI_LEFT_OUT, CSIMI_LEFT_OUT, /* penalty */
 #endif
 #ifndef CONDSIM_NO_BOUNDED
     {csimi_bounded_bytes, csimi_bounded_takes, csimi_bounded_solve},
@@ -105,13 +75,19 @@ static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = 
     CSIMI_LIFTED, /* lemke */
 #endif
 };
+
+static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver) {
+    const csimi_velocity_solver *row = csimi_velocity_solvers + solver;
+#ifndef CONDSIM_NO_IMPULSE /* which has a table of its own of who is there */
+    static const csimi_velocity_solver none = CSIMI_LEFT_OUT;
+    if (row->solve == csimi_lift_solve && !csimi_impulse_solver_of(solver)->solve) return &none;
+#endif
+    return row;
+}
+
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
-
-static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver) {
-    return csimi_velocity_solvers + solver;
-}
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE

@@ -89,7 +89,7 @@ static void csimi_product_range(void *context, int begin, int end) {
 }
 
 /* Rows a task takes: enough work to pay for waking a thread. */
-#define CSIMI_PRODUCT_GRAIN 256
+enum { CSIMI_PRODUCT_GRAIN = 256 };
 
 CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim_real *y, const csim_tasks *tasks) {
     csimi_product_job job;
@@ -98,5 +98,3 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
     job.y = y;
     csimi_parallel(tasks, A->n, CSIMI_PRODUCT_GRAIN, csimi_product_range, &job);
 }
-
-#undef CSIMI_PRODUCT_GRAIN

@@ -5,7 +5,7 @@
 #include "private.h"
 
 #define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
-#define CSIMI_TURN_PASSES 30
+enum { CSIMI_TURN_PASSES = 30 };
 
 static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) {
     c->slope = CSIMI_PUSH(arena, double, blocks);
@@ -116,4 +116,3 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
 }
 
 #undef CSIMI_TURN
-#undef CSIMI_TURN_PASSES

@@ -5,8 +5,11 @@
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
+#define CSIMI_KEEP_FLAT CSIM_R(0.999)   /* cosines between normals of a face ... */
+#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* ... and of its rim, where a curved edge touches along a straight one */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
-#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
+#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
+#define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
 
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
@@ -143,19 +146,26 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
     return first;
 }
 
-/* The points that have the normal of most of them, in front; how many. */
-static int csimi_keep_face(csim_touch *t, int count) {
+/* The points that have the normal of most of them, in front; how many. A rim may lean beside them, no deeper than by
+   `more`; what stands across is no face. */
+static int csimi_keep_face(csim_touch *t, int count, csim_real more) {
     int i, k, most = 0, lead = 0, at = 0;
+    csim_real deep = CSIMI_HUGE;
+    csim_vec3 n;
     for (i = 0; i < count; i++) {
         int same = 0;
-        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIM_R(0.999);
+        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIMI_KEEP_FLAT;
         if (same > most) lead = i;
         most = csimi_imax(most, same);
     }
-    for (i = 0; i < count && most >= 4; i++) {
+    n = t[lead].normal;
+    for (i = 0; i < count; i++)
+        if (csim_dot(t[i].normal, n) >= CSIMI_KEEP_FLAT) deep = csimi_min(deep, t[i].gap);
+    for (i = 0; i < count; i++)
+        if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM || t[i].gap < deep - more) return 0;
+    for (i = 0; i < count; i++) {
         const csim_touch touch = t[i];
-        if (csim_dot(touch.normal, t[lead].normal) < CSIM_R(0.999)) continue;
-        if (lead == i) lead = at;
+        if (csim_dot(touch.normal, n) < CSIMI_KEEP_FLAT) continue;
         t[i] = t[at];
         t[at++] = touch;
     }
@@ -167,7 +177,7 @@ static int csimi_keep_face(csim_touch *t, int count) {
    about as much. Keeps their order. What touches beside a face of four is its rim. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance) {
-    const int face = count > 4 ? csimi_keep_face(t, count) : 0;
+    const int face = count > 4 ? csimi_keep_face(t, count, CSIMI_KEEP_CALM * distance) : 0;
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
     int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
@@ -226,10 +236,11 @@ CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
 /* Overlap that is nobody's hurry: what bounded frames left, fading while frames are certified. */
 static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
-    const csim_real deep = csimi_max(0, -c->gap);
+    csim_real deep = csimi_max(0, -c->gap);
     const csimi_kept *last = c->last >= 0 ? s->kept + c->last : NULL;
     if (last ? last->bounded : s->body[c->body_a].pace.bounded || s->body[c->body_b].pace.bounded) return deep;
-    return last ? csimi_min(last->sag, deep) / (1 + f->h / CSIMI_SAG_TIME) : 0;
+    deep = last ? csimi_min(last->sag, deep) / (1 + f->h / CSIMI_SAG_TIME) : 0;
+    return deep > CSIMI_SAG_LEAST ? deep : 0;
 }
 
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
@@ -253,4 +264,7 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
 #undef CSIMI_KEEP_SPAN
+#undef CSIMI_KEEP_FLAT
+#undef CSIMI_KEEP_RIM
 #undef CSIMI_SAG_TIME
+#undef CSIMI_SAG_LEAST

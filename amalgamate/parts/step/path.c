@@ -7,7 +7,7 @@
    step begins at the hit. */
 #include "private.h"
 
-#define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
+enum { CSIMI_PATH_LOOKS = 400 }; /* at one pair; beyond, it stops where it has been followed to */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -816,5 +816,3 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     }
     csimi_pop(arena, mark);
 }
-
-#undef CSIMI_PATH_LOOKS

@@ -538,6 +538,7 @@ typedef struct csimi_within {
     const int *block, *contact; /* [n], [count] in the frame */
     int n, count;
     csim_status checked;
+    bool lies; /* at rest, and nothing of what bounded frames left is to be tried to be lifted */
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
     csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */

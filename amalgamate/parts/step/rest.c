@@ -3,7 +3,7 @@
 #include "private.h"
 
 /* Of the tolerance. Float cannot come as near; beside bounded frames, which come to rest by themselves, it may wait. */
-#define CSIMI_REST_WITHIN(w) CSIM_R(sizeof(csim_real) == sizeof(double) ? 0.1 : csimi_keeps(w) ? 0.3 : 1)
+#define CSIMI_REST_WITHIN(w) CSIM_R(csimi_keeps(w) ? 0.3 : sizeof(csim_real) == sizeof(double) ? 0.1 : 1)
 
 /* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
    against the forces of a step is not looked at. */

@@ -5,8 +5,8 @@
    that v does not close alpha v does not close either. Momentum is lost by it; the step is uncertified as it was. */
 #include "private.h"
 
-#define CSIMI_SHORTEN_HALVINGS 30
-#define CSIMI_SHORTEN_TRIALS 5 /* between the last two halvings */
+enum { CSIMI_SHORTEN_HALVINGS = 30 };
+enum { CSIMI_SHORTEN_TRIALS = 5 }; /* between the last two halvings */
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
 CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) {
@@ -151,6 +151,3 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
     }
     return any && csimi_integrate(w, f, step) == CSIM_OK;
 }
-
-#undef CSIMI_SHORTEN_HALVINGS
-#undef CSIMI_SHORTEN_TRIALS

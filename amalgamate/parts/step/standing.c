@@ -1,10 +1,8 @@
 /* step/standing: shapes that stand where they stood. While neither of two has moved, by not a bit, nor anything was
    done to it, what the narrow phase would find between them is what it found in the last step: that is told again. */
 #include "private.h"
-
-
 /* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
-#define CSIMI_STANDS_AFTER 2u
+enum { CSIMI_STANDS_AFTER = 2 };
 
 static bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
@@ -70,7 +68,7 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
 
 /* ---- steps alike */
 
-#define CSIMI_ALIKE 16 /* more than any count of calm steps runs to */
+enum { CSIMI_ALIKE = 16 }; /* more than any count of calm steps runs to */
 
 static bool csimi_nothing_moves(const csimi_store *s) {
     csimi_span span[CSIMI_SPANS];
@@ -87,8 +85,9 @@ CSIMI_FN void csimi_compare_step(csim_world *w) {
     const csim_world_def *d = &w->def;
     const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
     const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
-    const uint64_t all = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
-    const uint32_t hash = (uint32_t)(all ^ all >> 32);
+    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    int i;
+    for (i = 0; i < w->store.count.kept && hash; i++) hash = csimi_fnv(hash, &w->store.kept[i].sag, sizeof(csim_real));
     w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
     w->alike_hash = hash;
 }
@@ -97,6 +96,3 @@ CSIMI_FN bool csimi_step_is_known(const csim_world *w, csim_real h) {
     const csim_real last = (csim_real)w->last_h;
     return w->alike >= CSIMI_ALIKE && !w->scattered && !csimi_differ(&last, &h, 1);
 }
-
-#undef CSIMI_STANDS_AFTER
-#undef CSIMI_ALIKE

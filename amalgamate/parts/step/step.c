@@ -5,8 +5,8 @@
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 #include "private.h"
 
-#define CSIMI_JOINT_PASSES 24  /* of the correction; each takes a digit or more off */
-#define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
+enum { CSIMI_JOINT_PASSES = 24 }; /* of the correction; each takes a digit or more off */
+enum { CSIMI_SETTLE_PASSES = 30 }; /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 
 /* ---- stages */
 
@@ -574,6 +574,3 @@ CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim
     for (i = 0; i < count && status[i] == CSIM_OK;) i++;
     return i < count ? status[i] : CSIM_OK;
 }
-
-#undef CSIMI_JOINT_PASSES
-#undef CSIMI_SETTLE_PASSES

@@ -10,7 +10,7 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
 }
 
 enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5, CSIMI_WITHIN_LUMPED = 2,
-       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30 };
+       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30, CSIMI_WITHIN_OVER = 3 /* visits that sweeps end later */ };
 
 static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
 
@@ -78,7 +78,6 @@ static void csimi_within_forget(const csim_world *w, csimi_within *c) {
 /* What the next step wants to know of the contacts and bodies of an island. */
 static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
     const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
-    const bool rests = !a->bounded && a->outcome.iterations == 0; /* what lies there goes on so */
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -89,10 +88,10 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
         k = f->found[c->contact[i]].last;
         last = k >= 0 ? w->store.kept + k : NULL;
         kept->calm = calm ? csimi_imin(1 + (last ? last->calm : 0), CSIMI_WITHIN_CALM) : 0;
-        kept->bounded = rests && last ? last->bounded : a->bounded > 0;
+        kept->bounded = c->lies && last ? last->bounded : a->bounded > 0;
         if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
-        kept->pulse = rests && last ? last->pulse : csimi_load3(world);
-        if (rests && last) kept->sag = last->sag;
+        kept->pulse = c->lies && last ? last->pulse : csimi_load3(world);
+        if (c->lies && last) kept->sag = last->sag;
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
@@ -116,6 +115,14 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->sweeps = missed ? pace->sweeps : iterations;
     pace->misses = missed ? csimi_imin(pace->misses + 1, CSIMI_WITHIN_MISSES) : 0;
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
+}
+
+/* What lies still stays as it is where certified frames, which would lift it out of its sag, cannot be paid for or
+   have failed too often; elsewhere the sag fades, until it does not lie still. */
+static csim_status csimi_within_rest(csimi_pace *pace, bool poor, csimi_within *c) {
+    if (pace->wait > 0) pace->wait--;
+    c->lies = poor || pace->wait > 0 || pace->misses == CSIMI_WITHIN_MISSES;
+    return CSIM_OK;
 }
 
 /* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it
@@ -154,12 +161,12 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     left = w->def.budget - f->work - f->reserved + a->own;
     csimi_within_start(f, c, false);
     if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
-        return csimi_within_pace(pace, false, 0), CSIM_OK;
+        return csimi_within_rest(pace, forced || left < own + each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS), c);
     if (!bodies && bounded)
         own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
     if (bounded) left -= own;
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
-        const long most = each > 0 ? left / each : params->max_iterations;
+        const long most = each > 0 ? left / each - CSIMI_WITHIN_OVER : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         if (bodies) params->inner = params->max_iterations;

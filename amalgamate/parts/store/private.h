@@ -468,7 +468,7 @@ struct csim_world {
     uint64_t steps;        /* done; in a row, the last one among them: */
     int missed, unchecked; /* not certified; with islands that were not to be */
     int alike;             /* that ended alike, without motion, and nothing has been done since; */
-    uint32_t alike_hash;   /* how */
+    uint64_t alike_hash;   /* how */
 };
 
 /* Velocity blocks of a world with these counts. */

@@ -14,16 +14,20 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *w, int slot) {
     return id;
 }
 
-CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *function, int *slot,
-                                     csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, function, "id", 0, "an id made by a create call");
-    if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, function, "id", (double)id.index1, "an id of this world");
-    if (id.index1 > (uint32_t)w->store.count.bodies || !w->store.body[id.index1 - 1].alive ||
-        w->store.body[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, function, "id", (double)id.index1, "an id whose body still exists");
-    *slot = (int)(id.index1 - 1);
+static csim_status csimi_find_slot(const csim_world *w, uint32_t index1, uint32_t world, bool there, const char *fn,
+                                   const char *still, int *slot, csim_error *error) {
+    if (index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
+    if (world != w->stamp) return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)index1, "an id of this world");
+    if (!there) return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)index1, still);
+    *slot = (int)(index1 - 1);
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_find_body(const csim_world *w, csim_body_id id, const char *fn, int *slot,
+                                     csim_error *error) {
+    const bool there = id.index1 - 1u < (uint32_t)w->store.count.bodies && w->store.body[id.index1 - 1u].alive &&
+                       w->store.body[id.index1 - 1u].generation == id.generation;
+    return csimi_find_slot(w, id.index1, id.world, there, fn, "an id whose body still exists", slot, error);
 }
 
 CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
@@ -35,14 +39,9 @@ CSIM_API bool csim_body_valid(const csim_world *w, csim_body_id id) {
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
                                      csim_error *error) {
-    if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", 0, "an id made by a create call");
-    if (id.world != w->stamp)
-        return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", (double)id.index1, "an id of this world");
-    if (id.index1 > (uint32_t)w->store.count.links || !w->store.link[id.index1 - 1].alive ||
-        w->store.link[id.index1 - 1].generation != id.generation)
-        return csimi_fail(error, CSIM_STALE_ID, fn, "id", (double)id.index1, "an id whose link still exists");
-    *slot = (int)(id.index1 - 1);
-    return CSIM_OK;
+    const bool there = id.index1 - 1u < (uint32_t)w->store.count.links && w->store.link[id.index1 - 1u].alive &&
+                       w->store.link[id.index1 - 1u].generation == id.generation;
+    return csimi_find_slot(w, id.index1, id.world, there, fn, "an id whose link still exists", slot, error);
 }
 
 CSIMI_FN csim_link_id csimi_link_id_of(const csim_world *w, int slot) {

@@ -1,9 +1,7 @@
 /* world/character: planes in reach of a capsule, slides along them, and moves. */
 #include "private.h"
 
-#define CSIMI_PLANE_PARTS 64
-#define CSIMI_PLANE_SAMPLES 5
-#define CSIMI_MOVES 8
+enum { CSIMI_PLANE_PARTS = 64, CSIMI_PLANE_SAMPLES = 5, CSIMI_MOVES = 8 };
 
 /* ---- planes */
 
@@ -443,7 +441,3 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query
     }
     return gone;
 }
-
-#undef CSIMI_PLANE_PARTS
-#undef CSIMI_PLANE_SAMPLES
-#undef CSIMI_MOVES
