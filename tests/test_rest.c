@@ -274,6 +274,19 @@ TEST(a_known_step_tells_the_data_of_today) {
     csim_destroy_world(w);
 }
 
+/* A body that is made into a world of known steps is moved by the next. */
+TEST(a_known_step_ends_when_a_body_is_made) {
+    csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    csim_body_id ball;
+    (void)put(w, cube(), 0, CSIM_R(0.25), CSIM_R(0.5));
+    run(w, 60);
+    CHECK(csimi_step_is_known(w, CSIM_R(0.01)) && !csimi_step_is_known(w, CSIM_R(0.02)));
+    ball = put(w, csim_sphere(CSIM_R(0.1)), 0, 2, CSIM_R(0.5));
+    run(w, 1);
+    CHECK(at(w, ball).z < 2);
+    csim_destroy_world(w);
+}
+
 /* A force lets a body look farther ahead, and so does a longer step: a slope below an edge of a box, which only these
    reach, is met in their step alone, though the box stands and the bounds of a slope are all there is. */
 TEST(a_force_looks_ahead_for_its_own_step) {

@@ -558,11 +558,12 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         }
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         p.solution.move = within.move;
-    } else if (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome)) {
-        status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
-                                     worker->error);
-        if (status == CSIM_OK && a->outcome.result <= CSIM_RESULT_UNCHECKED)
-            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
+    } else {
+        int solved = 0; /* its answer is asked the same once more */
+        while (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome) &&
+               solved++ == 0)
+            status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
+                                         worker->error);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);

@@ -5,8 +5,7 @@
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
-#define CSIMI_KEEP_FLAT CSIM_R(0.999)   /* cosines between normals of a face ... */
-#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* ... and of its rim, where a curved edge touches along a straight one */
+#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what its rim leans, where a curved edge touches along a straight one */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
 #define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
@@ -146,45 +145,19 @@ static int csimi_keep_named(const csimi_detector *d, int first, uint64_t id) {
     return first;
 }
 
-/* The points that have the normal of most of them, in front; how many. A rim may lean beside them, no deeper than by
-   `more`; what stands across is no face. */
-static int csimi_keep_face(csim_touch *t, int count, csim_real more) {
-    int i, k, most = 0, lead = 0, at = 0;
-    csim_real deep = CSIMI_HUGE;
-    csim_vec3 n;
-    for (i = 0; i < count; i++) {
-        int same = 0;
-        for (k = 0; k < count; k++) same += csim_dot(t[i].normal, t[k].normal) >= CSIMI_KEEP_FLAT;
-        if (same > most) lead = i;
-        most = csimi_imax(most, same);
-    }
-    n = t[lead].normal;
-    for (i = 0; i < count; i++)
-        if (csim_dot(t[i].normal, n) >= CSIMI_KEEP_FLAT) deep = csimi_min(deep, t[i].gap);
-    for (i = 0; i < count; i++)
-        if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM || t[i].gap < deep - more) return 0;
-    for (i = 0; i < count; i++) {
-        const csim_touch touch = t[i];
-        if (csim_dot(touch.normal, n) < CSIMI_KEEP_FLAT) continue;
-        t[i] = t[at];
-        t[at++] = touch;
-    }
-    return at;
-}
-
 /* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
    from it, and the two that span most to either side of them; or those of before, if they are about as deep and span
-   about as much. Keeps their order. What touches beside a face of four is its rim. */
+   about as much. Keeps their order. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance) {
-    const int face = count > 4 ? csimi_keep_face(t, count, CSIMI_KEEP_CALM * distance) : 0;
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
     int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
-    if (face < 4) return count;
-    count = face;
-    for (i = 1; i < count; i++)
+    if (count <= 4) return count;
+    for (i = 1; i < count; i++) {
+        if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM) return count; /* no face */
         if (t[i].gap < t[pick[0]].gap) pick[0] = i;
+    }
     for (i = 0; i < count; i++) {
         const csim_vec3 way = csim_sub(t[i].point_a, t[pick[0]].point_a);
         if (csim_dot(way, way) > far) {
@@ -264,7 +237,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 #undef CSIMI_KEEP_SHARE
 #undef CSIMI_KEEP_CALM
 #undef CSIMI_KEEP_SPAN
-#undef CSIMI_KEEP_FLAT
 #undef CSIMI_KEEP_RIM
 #undef CSIMI_SAG_TIME
 #undef CSIMI_SAG_LEAST

@@ -121,10 +121,9 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->gap = found->gap;
         info->impulse = csimi_load3(impulse);
         if (found->last >= 0) { /* not turned to the contact's axes and back for ever, where it does not change */
-            const csim_vec3 last = s->contact[found->last].impulse;
-            csimi_store3(impulse, last);
+            csimi_store3(impulse, s->contact[found->last].impulse);
             csimi_mul3(c->R, impulse, start);
-            if (!csimi_differ(start, lambda, 3)) info->impulse = last;
+            if (!csimi_differ(start, lambda, 3)) info->impulse = s->contact[found->last].impulse;
         }
         info->normal_impulse = lambda[0];
         info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
