@@ -32,6 +32,7 @@ END {
         if (missing) exit 1
         sub(/e-0/, "e-", figure)
         sub(/e\+0?/, "e", figure)
+        if (figure ~ /^0[.0]*e0$/) figure = "0"
         filled = filled plain figure
         gsub(/[][(){}.*+?^$|\\\/]/, "\\\\&", plain)
         pattern = pattern plain "-?[0-9][0-9.]*(e-?[0-9]+)?"
