@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 63be2394c4d507d7
+   Hash of the parts: 17e44fb60d4e6705
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -39635,7 +39635,7 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
-#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what its rim leans, where a curved edge touches along a straight one */
+#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what a rim leans, where a curved edge touches a straight one */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
 #define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */

@@ -125,7 +125,8 @@ threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on t
         echo
         echo "## Bounded frames, h 1/60, 8 substeps, float"
         echo "Asked: over Box3D at most 1.25 at rest (the last third) and 1.5 in the busiest second; ways in the last"
-        echo "second and penetration at the end below Box3D's."
+        echo "second and penetration at the end below Box3D's. A world in which nothing moves any more knows its steps and"
+        echo "computes none ([at rest](../solvers.md#auto)): where the last third is far below 1, that is why."
         echo
         echo "| scene | rest, ms a step | over | busiest second, ms a step | over | memory, MB |"
         echo "|---|---|---|---|---|---|"

@@ -5,7 +5,7 @@
 
 #define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
 #define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
-#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what its rim leans, where a curved edge touches along a straight one */
+#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what a rim leans, where a curved edge touches a straight one */
 #define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
 #define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
 #define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
