@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 17e44fb60d4e6705
+   Hash of the parts: a90ab0f241990504
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -996,7 +996,7 @@ typedef struct csim_certificate {
    contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to
    dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
 
-/* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
+/* The largest of dynamics, contact, velocity and work; huge for a null pointer, no number where dynamics is none. */
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
@@ -21685,11 +21685,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    const csim_certificate *c = certificate;
     double worst;
-    if (!certificate) return (double)CSIMI_HUGE;
-    worst = certificate->dynamics > certificate->contact ? certificate->dynamics : certificate->contact;
-    worst = certificate->velocity > worst ? certificate->velocity : worst;
-    return certificate->work > worst ? certificate->work : worst;
+    if (!c) return (double)CSIMI_HUGE;
+    worst = c->work > c->contact ? c->work : c->contact;
+    worst = c->velocity > worst ? c->velocity : worst;
+    return worst > c->dynamics ? worst : c->dynamics; /* which is no number where sums overflow: it stays one */
 }
 
 static void csimi_cert_start(csim_certificate *certificate, csimi_wide figure) {

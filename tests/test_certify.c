@@ -179,3 +179,14 @@ TEST(snapshots_and_requests) {
     CHECK(strstr(csim_last_error(w), "certify") != NULL);
     csim_destroy_world(w);
 }
+
+/* Figures whose sums overflow are no numbers, and what is no number is within no tolerance. */
+TEST(what_overflows_is_not_certified) {
+    csim_certificate c;
+    memset(&c, 0, sizeof c);
+    CHECK(csim_certificate_worst(&c) <= 0);
+    c.dynamics = (double)NAN;
+    CHECK(!(csim_certificate_worst(&c) <= 1e300));
+    c.contact = c.velocity = c.work = 1e-9;
+    CHECK(!(csim_certificate_worst(&c) <= 1e300));
+}

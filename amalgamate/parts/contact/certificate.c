@@ -534,11 +534,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    const csim_certificate *c = certificate;
     double worst;
-    if (!certificate) return (double)CSIMI_HUGE;
-    worst = certificate->dynamics > certificate->contact ? certificate->dynamics : certificate->contact;
-    worst = certificate->velocity > worst ? certificate->velocity : worst;
-    return certificate->work > worst ? certificate->work : worst;
+    if (!c) return (double)CSIMI_HUGE;
+    worst = c->work > c->contact ? c->work : c->contact;
+    worst = c->velocity > worst ? c->velocity : worst;
+    return worst > c->dynamics ? worst : c->dynamics; /* which is no number where sums overflow: it stays one */
 }
 
 static void csimi_cert_start(csim_certificate *certificate, csimi_wide figure) {

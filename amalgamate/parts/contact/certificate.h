@@ -37,7 +37,7 @@ typedef struct csim_certificate {
    contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to
    dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
 
-/* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
+/* The largest of dynamics, contact, velocity and work; huge for a null pointer, no number where dynamics is none. */
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
