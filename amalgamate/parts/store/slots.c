@@ -59,28 +59,10 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
-enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it meets nothing */
-
-/* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
-   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
-static void csimi_expect_contacts(csimi_counts *n) {
-    const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES);
-    const int bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
-    n->contacts = csimi_most_items((int64_t)5 * shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
-                                   (int64_t)2 * n->frames + 32);
-    n->pairs = csimi_most_items((int64_t)4 * (shapes + bodies) + (int64_t)8 * n->frames + 32);
-    n->ended = n->contacts;
-    n->touches = csimi_touches_of(n->pairs);
-}
-
 /* Room for what the counts plus the additions need. */
 CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
-    if (w->grow) {
-        csimi_expect_contacts(&need);
-    } else {
-        need.contacts = need.ended = need.pairs = 0;
-    }
+    need.contacts = need.ended = need.pairs = 0; /* what the room is for follows from the bodies: layout.c */
     return csimi_ensure(w, &need, function);
 }
 
