@@ -187,20 +187,21 @@ static const char *csimi_lacking(const csimi_counts *capacity, const csimi_count
 
 enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it meets nothing */
 
-/* Contacts and pairs that a heap world reserves for the bodies it has room for: fewer than a resting heap has. A step
-   that finds more makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never
-   touch. */
-static void csimi_expect_contacts(csimi_counts *n) {
+/* What a heap world reserves for the bodies it has room for: as many contacts and pairs as a heap of boxes has at rest.
+   A step that finds more makes the room: a contact takes kilobytes with the scratch of its solver, too much for what
+   may never touch. */
+static void csimi_expect_room(csimi_counts *n) {
     const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES);
     const int bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
     n->contacts = csimi_imax(
-        n->contacts, csimi_most_items((int64_t)3 * shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
+        n->contacts, csimi_most_items((int64_t)4 * shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
                                       (int64_t)2 * n->frames + 32));
-    n->pairs = csimi_imax(n->pairs, csimi_most_items((int64_t)shapes + bodies + (int64_t)8 * n->frames + 32));
+    n->pairs = csimi_imax(n->pairs, csimi_most_items((int64_t)3 * (shapes + bodies) / 2 + (int64_t)8 * n->frames + 32));
+    n->matrix_blocks = csimi_imax(n->matrix_blocks, csimi_most_items(n->nodes + (int64_t)4 * n->rigids));
 }
 
 /* A world that grows takes half as much again as it had of what needs more room, so that adding bodies one by one costs
-   linear time; of contacts and pairs, which steps find, an eighth. */
+   linear time; of contacts and pairs, which steps find, a quarter. */
 static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     const int contacts = n->contacts, pairs = n->pairs;
 #define CSIMI_X(axis)                                                                \
@@ -208,9 +209,9 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
         n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 2));
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
-    n->contacts = contacts > had->contacts ? csimi_imax(contacts, had->contacts + had->contacts / 8) : contacts;
-    n->pairs = pairs > had->pairs ? csimi_imax(pairs, had->pairs + had->pairs / 8) : pairs;
-    csimi_expect_contacts(n);
+    n->contacts = contacts > had->contacts ? csimi_imax(contacts, had->contacts + had->contacts / 4) : contacts;
+    n->pairs = pairs > had->pairs ? csimi_imax(pairs, had->pairs + had->pairs / 4) : pairs;
+    csimi_expect_room(n);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
     n->tree_rows = csimi_imax(n->tree_rows, CSIMI_TREE_JOINT_ROWS * n->tree_links);
