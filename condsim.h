@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8f150605331302a4
+   Hash of the parts: d5977e5f46060946
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40528,24 +40528,51 @@ static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, con
     q->frame = -1;
 }
 
+/* Widens a box by where a corner is in the step, beside the mean way of the second body. */
+static void csimi_search_widen(const csimi_edge_search *q, csim_vec3 x, csim_vec3 way, csim_vec3 *low, csim_vec3 *high) {
+    const csim_vec3 y = csim_add(x, csim_sub(way, q->mean));
+    *low = csim_v3(csimi_min(low->x, csimi_min(x.x, y.x)), csimi_min(low->y, csimi_min(x.y, y.y)),
+                   csimi_min(low->z, csimi_min(x.z, y.z)));
+    *high = csim_v3(csimi_max(high->x, csimi_max(x.x, y.x)), csimi_max(high->y, csimi_max(x.y, y.y)),
+                    csimi_max(high->z, csimi_max(x.z, y.z)));
+}
+
+/* Whether a triangle comes into a box in the step: the tree knows of all what the fastest of them does. */
+static bool csimi_search_near(const csimi_detector *d, const csimi_edge_search *q, int triangle, csim_vec3 low,
+                              csim_vec3 high) {
+    const csimi_store *s = &d->world->store;
+    const int *node = s->surface_node + s->body[q->slot[1]].first_surface;
+    csim_vec3 lower = csimi_load3(s->state.x + 3 * (size_t)node[q->surface->triangle[3 * (size_t)triangle]]);
+    csim_vec3 upper = lower;
+    int k;
+    for (k = 0; k < 3; k++) {
+        const size_t at = 3 * (size_t)node[q->surface->triangle[3 * (size_t)triangle + (size_t)k]];
+        csimi_search_widen(q, csimi_load3(s->state.x + at),
+                           csim_scale(d->ahead * d->frame->h, csimi_load3(s->state.v + at)), &lower, &upper);
+    }
+    return lower.x <= high.x && lower.y <= high.y && lower.z <= high.z && upper.x >= low.x && upper.y >= low.y &&
+           upper.z >= low.z;
+}
+
 /* The edge at hand against the triangles near its way. */
 static void csimi_edge_search_on(csimi_detector *d, csimi_edge_search *q) {
     const csim_vec3 extra = csim_v3(q->grow, q->grow, q->grow);
-    const csimi_sheet_edge *e = q->e;
-    csim_vec3 low = e->x[0], high = low;
+    const csim_real beside = q->reach * CSIM_R(1.001);
+    const csim_vec3 touching = csim_v3(beside, beside, beside);
+    csim_vec3 low = q->e->x[0], high = low;
     csimi_surface_walk walk;
     int i, j;
-    for (i = 1; i < 4; i++) {
-        const csim_vec3 x = i < 2 ? e->x[i] : csim_add(e->x[i - 2], csim_sub(e->way[i - 2], q->mean));
-        low = csim_v3(csimi_min(low.x, x.x), csimi_min(low.y, x.y), csimi_min(low.z, x.z));
-        high = csim_v3(csimi_max(high.x, x.x), csimi_max(high.y, x.y), csimi_max(high.z, x.z));
-    }
+    for (i = 0; i < 2; i++) csimi_search_widen(q, q->e->x[i], q->e->way[i], &low, &high);
     walk = csimi_surface_walk_in(q->surface, csim_sub(low, extra), csim_add(high, extra));
-    while ((i = csimi_surface_walk_next(&walk)) >= 0)
+    low = csim_sub(low, touching);
+    high = csim_add(high, touching);
+    while ((i = csimi_surface_walk_next(&walk)) >= 0) {
+        if (!csimi_search_near(d, q, i, low, high)) continue;
         for (j = 0; j < 3; j++) {
             csimi_sheet_pair(d, q, i, j);
             if (q->frame >= 0) csimi_sheet_corner_pair(d, q, i, j);
         }
+    }
 }
 
 /* Edges of one sheet against those of another, or of its own. */
@@ -40693,7 +40720,7 @@ static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, con
     bool meets;
     if (!(*gap > p->push)) return true;
     way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
-    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
+    if (!(*gap + csim_dot(*n, way) < p->push)) return !sheet || s->shape[b->item].field; /* as distance is convex */
     meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
     if (sheet || !meets) {
         *n = ahead;

@@ -104,7 +104,7 @@ static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, con
     bool meets;
     if (!(*gap > p->push)) return true;
     way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
-    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
+    if (!(*gap + csim_dot(*n, way) < p->push)) return !sheet || s->shape[b->item].field; /* as distance is convex */
     meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
     if (sheet || !meets) {
         *n = ahead;
