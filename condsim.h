@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d5977e5f46060946
+   Hash of the parts: f2187b29233ec1a7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1612,7 +1612,8 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
-/* Makes room (heap worlds): each capacity at least as given. The world is unchanged otherwise.
+/* Makes room (heap worlds): each capacity at least as given, in memory that has been written to, so that no step waits
+   for the system to give it. The world is unchanged otherwise.
    Fails: CSIM_OUT_OF_MEMORY, CSIM_OUT_OF_RANGE; CSIM_CAPACITY in a caller's block that is too small. */
 CSIM_API csim_status csim_world_reserve(csim_world *world, const csim_capacity *capacity);
 /* What there is room for now. world must not be null here and in the getters below that return no status. */
@@ -11164,15 +11165,15 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
     csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
     csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
-    int i, j, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            if (ab == ba)
-                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / (m == n ? 2 : 1));
-            else {
-                ab[3 * i + j] += weight * K[3 * i + j];
-                ba[3 * j + i] += weight * K[3 * i + j];
-            }
+    int i, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
+    if (ab == ba) {
+        const csim_real share = m == n ? CSIM_R(0.5) : 1;
+        for (i = 0; i < 9; i++) ab[i] += weight * ((K[i] + K[3 * (i % 3) + i / 3]) * share);
+    } else {
+        for (i = 0; i < 9; i++) M[i] = weight * K[i];
+        for (i = 0; i < 9; i++) ab[i] += M[i];
+        for (i = 0; i < 9; i++) ba[i] += M[3 * (i % 3) + i / 3];
+    }
     if (!job->guess) return;
     for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
     csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);
@@ -52788,7 +52789,9 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
-    return csimi_ensure(w, &need, "csim_world_reserve");
+    if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
+    CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    return CSIM_OK;
 }
 
 CSIM_API csim_capacity csim_world_capacity(const csim_world *w) { return csimi_capacity_of(&w->store.capacity); }

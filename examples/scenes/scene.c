@@ -223,6 +223,14 @@ static void scene_prepare(scene *s) {
     scene_check_settings(s);
 }
 
+/* Who must not miss a frame makes the room before the first. */
+static void scene_reserve(scene *s) {
+    csim_capacity c = csim_world_capacity(s->world);
+    c.contacts += c.contacts / 2;
+    c.pairs += c.pairs / 2;
+    scene_ok(s, csim_world_reserve(s->world, &c));
+}
+
 scene *scene_open(const char *name, const scene_options *options, char *why, size_t why_size) {
     const scene_kind *kind = scene_find(name, why, why_size);
     scene *s = kind ? (scene *)calloc(1, sizeof *s) : NULL;
@@ -236,6 +244,7 @@ scene *scene_open(const char *name, const scene_options *options, char *why, siz
     scene_prepare(s);
     if (!s->failed) scene_world_def(s);
     if (!s->failed) kind->build(s);
+    if (!s->failed && (s->options.budget > 0 || s->options.mode == 2)) scene_reserve(s);
     if (!s->failed) return s;
     snprintf(why, why_size, "%s", s->error);
     scene_close(s);

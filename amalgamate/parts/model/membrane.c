@@ -163,15 +163,15 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
     csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
     csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
-    int i, j, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            if (ab == ba)
-                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / (m == n ? 2 : 1));
-            else {
-                ab[3 * i + j] += weight * K[3 * i + j];
-                ba[3 * j + i] += weight * K[3 * i + j];
-            }
+    int i, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
+    if (ab == ba) {
+        const csim_real share = m == n ? CSIM_R(0.5) : 1;
+        for (i = 0; i < 9; i++) ab[i] += weight * ((K[i] + K[3 * (i % 3) + i / 3]) * share);
+    } else {
+        for (i = 0; i < 9; i++) M[i] = weight * K[i];
+        for (i = 0; i < 9; i++) ab[i] += M[i];
+        for (i = 0; i < 9; i++) ba[i] += M[3 * (i % 3) + i / 3];
+    }
     if (!job->guess) return;
     for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
     csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);

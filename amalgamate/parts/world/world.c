@@ -253,7 +253,9 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, "csim_world_reserve", NULL, NULL);
     if ((s = csimi_check_capacity(capacity, "csim_world_reserve", &w->error)) != 0) return s;
     need = csimi_counts_of(capacity);
-    return csimi_ensure(w, &need, "csim_world_reserve");
+    if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
+    CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    return CSIM_OK;
 }
 
 CSIM_API csim_capacity csim_world_capacity(const csim_world *w) { return csimi_capacity_of(&w->store.capacity); }
