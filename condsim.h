@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f2187b29233ec1a7
+   Hash of the parts: 13cef2849c69f85e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -15885,6 +15885,7 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
+    if (!(beyond > 0) && above > within && within < 0) return above; /* no deeper than straight down */
     if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
     d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
@@ -45793,11 +45794,13 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->f->stats->unseen++;
 }
 
-/* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
+/* How deep two shapes are; of flat-sided ones, and those on heights, only depths beyond least, which mostly takes a look
+   at their faces. */
 static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b, double least) {
     const csimi_store *s = &e->w->store;
     const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) && csimi_flat_sided(csimi_kind_of(s->shape + b));
+    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) &&
+                      (csimi_flat_sided(csimi_kind_of(s->shape + b)) || csimi_shape_is(s->shape + b, CSIM_SHAPE_HEIGHTS));
     const csim_real margin = flat ? thick - (csim_real)least : thick;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);

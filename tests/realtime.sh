@@ -84,17 +84,11 @@ mass_row() { # SCENE LABEL: within a budget of 5000
         "$(field uncertified "$file") | $(field penmax_mm "$file") | 1 ms, 0, .05 mm |"
 }
 
-# Of a scene that does not measure its frames: the phases together; their worst need not be of one step.
-phases() { sed -n "s|^$1_[a-z]*_ms=||p" "$2" | awk '{ s += $1 } END { if (NR) print s }'; } # mean|max FILE
 scene_row() { # LABEL ASKED NAME OPTIONS...
     label=$1 asked=$2 file=$OUT/scene.$3.$(echo "$*" | cksum | cut -d' ' -f1)
     shift 2
     timeout 200 "$SCENE" "$@" --h 0.0166667 --tol 1e-3 --summary >"$file" 2>/dev/null
-    mean=$(value mean_ms "$file") worst=$(value worst_ms "$file")
-    [ -n "$mean" ] || mean=$(value step_us "$file" | awk '{ print $1 / 1000 }')
-    [ -n "$mean" ] || mean=$(phases mean "$file")
-    if [ -n "$worst" ]; then worst=$(number "$worst"); else worst="at most $(number "$(phases max "$file")")"; fi
-    echo "| $label | \`$*\` | $(number "$mean") | $worst |" \
+    echo "| $label | \`$*\` | $(number "$(value step_mean_ms "$file")") | $(number "$(value step_worst_ms "$file")") |" \
         "$(value uncertified_steps "$file") of $(value steps "$file") | $asked |"
 }
 

@@ -105,11 +105,13 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->f->stats->unseen++;
 }
 
-/* How deep two shapes are; of flat-sided ones only depths beyond least, which mostly takes a look at their faces. */
+/* How deep two shapes are; of flat-sided ones, and those on heights, only depths beyond least, which mostly takes a look
+   at their faces. */
 static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b, double least) {
     const csimi_store *s = &e->w->store;
     const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) && csimi_flat_sided(csimi_kind_of(s->shape + b));
+    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) &&
+                      (csimi_flat_sided(csimi_kind_of(s->shape + b)) || csimi_shape_is(s->shape + b, CSIM_SHAPE_HEIGHTS));
     const csim_real margin = flat ? thick - (csim_real)least : thick;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
