@@ -295,13 +295,15 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     return found;
 }
 
-/* A node over a shape at one moment: how deep it is. */
-static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape) {
+/* A node over a shape at one moment: how deep it is; 0 where it is not near. */
+static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape,
+                             csim_pose pose) {
     const csimi_store *s = &e->w->store;
-    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
+    const csim_geometry *g = s->shape + shape;
+    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness, far = g->bound + r;
+    const csim_vec3 x = csimi_load3(state->x + 3 * (size_t)node), d = csim_sub(x, csim_pose_point(pose, g->centre));
     csim_vec3 n;
-    return (double)(r - csimi_distance_within(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
-                                              csimi_load3(state->x + 3 * (size_t)node), r, &n));
+    return csim_dot(d, d) > far * far ? 0 : (double)(r - csimi_distance_within(g, s->hull, pose, x, r, &n));
 }
 
 /* An edge of a cable over a shape at one moment. */
@@ -334,12 +336,15 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
     int i, k;
     for (i = 0; i < near; i++) {
         const int shape = e->near[i], other = s->shape_body[shape];
+        const csim_pose next = csimi_eye_pose(e, &e->f->next, shape);
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
             const bool looks = csimi_eye_inside(b) || csimi_eye_moves(e, node);
-            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
+            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape, next) : 0;
             if (!(depth > 0)) continue;
-            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
+            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape,
+                                                                     csimi_eye_pose(e, &s->state, shape))),
+                            slot, other);
         }
         for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
             const int *node = s->state.edge_node + 2 * (size_t)k;
