@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0b466088ce8befca
+   Hash of the parts: d593252f0b2e52dc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -33956,9 +33956,8 @@ static const char *csimi_lacking(const csimi_counts *capacity, const csimi_count
 
 enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it meets nothing */
 
-/* What a heap world reserves for the bodies it has room for: as many contacts and pairs as a heap of boxes has at rest.
-   A step that finds more makes the room: a contact takes kilobytes with the scratch of its solver, too much for what
-   may never touch. */
+/* What a heap world reserves for the bodies it has room for, as a heap of boxes has it at rest. A step that finds more
+   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_room(csimi_counts *n) {
     const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES);
     const int bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
@@ -40531,7 +40530,8 @@ static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, con
 }
 
 /* Widens a box by where a corner is in the step, beside the mean way of the second body. */
-static void csimi_search_widen(const csimi_edge_search *q, csim_vec3 x, csim_vec3 way, csim_vec3 *low, csim_vec3 *high) {
+static void csimi_search_widen(const csimi_edge_search *q, csim_vec3 x, csim_vec3 way, csim_vec3 *low,
+                               csim_vec3 *high) {
     const csim_vec3 y = csim_add(x, csim_sub(way, q->mean));
     *low = csim_v3(csimi_min(low->x, csimi_min(x.x, y.x)), csimi_min(low->y, csimi_min(x.y, y.y)),
                    csimi_min(low->z, csimi_min(x.z, y.z)));
@@ -45535,6 +45535,15 @@ static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) 
     return b->kind == CSIM_PARTICLE ? b->first_node : s->surface_node[b->first_surface + k];
 }
 
+/* Whether the way d of a ball of r at x comes into the bounds that a shape moves in. */
+static bool csimi_path_enters(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
+    const csim_real *low = p->lower + 3 * (size_t)shape, *high = p->upper + 3 * (size_t)shape;
+    const csim_vec3 y = csim_add(x, d);
+    return csimi_min(x.x, y.x) - r <= high[0] && csimi_max(x.x, y.x) + r >= low[0] &&
+           csimi_min(x.y, y.y) - r <= high[1] && csimi_max(x.y, y.y) + r >= low[1] &&
+           csimi_min(x.z, y.z) - r <= high[2] && csimi_max(x.z, y.z) + r >= low[2];
+}
+
 /* Lists the shapes that the ways of a body's nodes come near; returns how many there are. */
 static int csimi_path_list(csimi_paths *p, int slot, int count) {
     const csimi_store *s = &p->w->store;
@@ -45553,11 +45562,9 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     p->near_count = 0;
     listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
     for (i = 0; i < listed; i++) {
-        const csim_real *from = p->lower + 3 * (size_t)(k = (int)p->list[i]), *to = p->upper + 3 * (size_t)k;
-        const csim_real reach = r + s->skin[k].surface.thickness;
-        if (csimi_path_leaves(s->shape + k)) continue;
-        if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
-            high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
+        const csim_vec3 x = csimi_load3(low), d = csim_sub(csimi_load3(high), x);
+        k = (int)p->list[i];
+        if (csimi_path_leaves(s->shape + k) || !csimi_path_enters(p, x, d, r + s->skin[k].surface.thickness, k))
             continue;
         if (csimi_is_off(s, s->shape_body[k], k) || s->skin[k].sensor) continue;
         if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
@@ -45577,8 +45584,9 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
         const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
-        const csim_real t = s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
-                                                                         : csimi_path_node_meets(p, x, d, r, shape);
+        const csim_real t = !csimi_path_enters(p, x, d, r + p->slack, shape)           ? 1
+                            : s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
+                                                                           : csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
         carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;
@@ -45794,18 +45802,18 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->f->stats->unseen++;
 }
 
-/* How deep two shapes are; of flat-sided ones, and those on heights, only depths beyond least, which mostly takes a look
-   at their faces. */
+/* How deep two shapes are; of flat-sided ones and on heights only beyond least, which mostly takes a look at faces. */
 static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b, double least) {
     const csimi_store *s = &e->w->store;
     const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) &&
-                      (csimi_flat_sided(csimi_kind_of(s->shape + b)) || csimi_shape_is(s->shape + b, CSIM_SHAPE_HEIGHTS));
+    const csim_geometry *g = s->shape + a, *o = s->shape + b;
+    const bool flat = csimi_flat_sided(csimi_kind_of(g)) &&
+                      (csimi_flat_sided(csimi_kind_of(o)) || csimi_shape_is(o, CSIM_SHAPE_HEIGHTS));
     const csim_real margin = flat ? thick - (csim_real)least : thick;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
-    int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
-                                csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
+    int i, n = csimi_collide_at(g, csimi_eye_pose(e, state, a), o, csimi_eye_pose(e, state, b), s->hull, margin, touch,
+                                room);
     double deepest = 0;
     for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
@@ -45984,15 +45992,13 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     return found;
 }
 
-/* A node over a shape at one moment: how deep it is; 0 where it is not near. */
-static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape,
-                             csim_pose pose) {
+/* A node over a shape at one moment: how deep it is. */
+static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape) {
     const csimi_store *s = &e->w->store;
-    const csim_geometry *g = s->shape + shape;
-    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness, far = g->bound + r;
-    const csim_vec3 x = csimi_load3(state->x + 3 * (size_t)node), d = csim_sub(x, csim_pose_point(pose, g->centre));
+    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
     csim_vec3 n;
-    return csim_dot(d, d) > far * far ? 0 : (double)(r - csimi_distance_within(g, s->hull, pose, x, r, &n));
+    return (double)(r - csimi_distance_within(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
+                                              csimi_load3(state->x + 3 * (size_t)node), r, &n));
 }
 
 /* An edge of a cable over a shape at one moment. */
@@ -46025,15 +46031,16 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
     int i, k;
     for (i = 0; i < near; i++) {
         const int shape = e->near[i], other = s->shape_body[shape];
-        const csim_pose next = csimi_eye_pose(e, &e->f->next, shape);
+        const csim_real thick = b->surface.thickness + s->skin[shape].surface.thickness;
+        const csim_real far = s->shape[shape].bound + b->radius + thick;
+        const csim_vec3 centre = csimi_eye_centre(e, shape);
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
-            const bool looks = csimi_eye_inside(b) || csimi_eye_moves(e, node);
-            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape, next) : 0;
+            const csim_vec3 d = csim_sub(csimi_load3(e->f->next.x + 3 * (size_t)node), centre);
+            const bool looks = csim_dot(d, d) <= far * far && (csimi_eye_inside(b) || csimi_eye_moves(e, node));
+            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
-            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape,
-                                                                     csimi_eye_pose(e, &s->state, shape))),
-                            slot, other);
+            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
         for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
             const int *node = s->state.edge_node + 2 * (size_t)k;

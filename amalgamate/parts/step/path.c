@@ -667,6 +667,15 @@ static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) 
     return b->kind == CSIM_PARTICLE ? b->first_node : s->surface_node[b->first_surface + k];
 }
 
+/* Whether the way d of a ball of r at x comes into the bounds that a shape moves in. */
+static bool csimi_path_enters(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
+    const csim_real *low = p->lower + 3 * (size_t)shape, *high = p->upper + 3 * (size_t)shape;
+    const csim_vec3 y = csim_add(x, d);
+    return csimi_min(x.x, y.x) - r <= high[0] && csimi_max(x.x, y.x) + r >= low[0] &&
+           csimi_min(x.y, y.y) - r <= high[1] && csimi_max(x.y, y.y) + r >= low[1] &&
+           csimi_min(x.z, y.z) - r <= high[2] && csimi_max(x.z, y.z) + r >= low[2];
+}
+
 /* Lists the shapes that the ways of a body's nodes come near; returns how many there are. */
 static int csimi_path_list(csimi_paths *p, int slot, int count) {
     const csimi_store *s = &p->w->store;
@@ -685,11 +694,9 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     p->near_count = 0;
     listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
     for (i = 0; i < listed; i++) {
-        const csim_real *from = p->lower + 3 * (size_t)(k = (int)p->list[i]), *to = p->upper + 3 * (size_t)k;
-        const csim_real reach = r + s->skin[k].surface.thickness;
-        if (csimi_path_leaves(s->shape + k)) continue;
-        if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
-            high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
+        const csim_vec3 x = csimi_load3(low), d = csim_sub(csimi_load3(high), x);
+        k = (int)p->list[i];
+        if (csimi_path_leaves(s->shape + k) || !csimi_path_enters(p, x, d, r + s->skin[k].surface.thickness, k))
             continue;
         if (csimi_is_off(s, s->shape_body[k], k) || s->skin[k].sensor) continue;
         if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
@@ -709,8 +716,9 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
         const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
-        const csim_real t = s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
-                                                                         : csimi_path_node_meets(p, x, d, r, shape);
+        const csim_real t = !csimi_path_enters(p, x, d, r + p->slack, shape)           ? 1
+                            : s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
+                                                                           : csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
         carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;

@@ -477,7 +477,8 @@ static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, con
 }
 
 /* Widens a box by where a corner is in the step, beside the mean way of the second body. */
-static void csimi_search_widen(const csimi_edge_search *q, csim_vec3 x, csim_vec3 way, csim_vec3 *low, csim_vec3 *high) {
+static void csimi_search_widen(const csimi_edge_search *q, csim_vec3 x, csim_vec3 way, csim_vec3 *low,
+                               csim_vec3 *high) {
     const csim_vec3 y = csim_add(x, csim_sub(way, q->mean));
     *low = csim_v3(csimi_min(low->x, csimi_min(x.x, y.x)), csimi_min(low->y, csimi_min(x.y, y.y)),
                    csimi_min(low->z, csimi_min(x.z, y.z)));

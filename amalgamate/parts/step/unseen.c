@@ -105,18 +105,18 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
     e->f->stats->unseen++;
 }
 
-/* How deep two shapes are; of flat-sided ones, and those on heights, only depths beyond least, which mostly takes a look
-   at their faces. */
+/* How deep two shapes are; of flat-sided ones and on heights only beyond least, which mostly takes a look at faces. */
 static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b, double least) {
     const csimi_store *s = &e->w->store;
     const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    const bool flat = csimi_flat_sided(csimi_kind_of(s->shape + a)) &&
-                      (csimi_flat_sided(csimi_kind_of(s->shape + b)) || csimi_shape_is(s->shape + b, CSIM_SHAPE_HEIGHTS));
+    const csim_geometry *g = s->shape + a, *o = s->shape + b;
+    const bool flat = csimi_flat_sided(csimi_kind_of(g)) &&
+                      (csimi_flat_sided(csimi_kind_of(o)) || csimi_shape_is(o, CSIM_SHAPE_HEIGHTS));
     const csim_real margin = flat ? thick - (csim_real)least : thick;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
-    int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
-                                csimi_eye_pose(e, state, b), s->hull, margin, touch, room);
+    int i, n = csimi_collide_at(g, csimi_eye_pose(e, state, a), o, csimi_eye_pose(e, state, b), s->hull, margin, touch,
+                                room);
     double deepest = 0;
     for (i = 0; i < csimi_imin(n, room); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
     return deepest;
@@ -295,15 +295,13 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     return found;
 }
 
-/* A node over a shape at one moment: how deep it is; 0 where it is not near. */
-static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape,
-                             csim_pose pose) {
+/* A node over a shape at one moment: how deep it is. */
+static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape) {
     const csimi_store *s = &e->w->store;
-    const csim_geometry *g = s->shape + shape;
-    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness, far = g->bound + r;
-    const csim_vec3 x = csimi_load3(state->x + 3 * (size_t)node), d = csim_sub(x, csim_pose_point(pose, g->centre));
+    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
     csim_vec3 n;
-    return csim_dot(d, d) > far * far ? 0 : (double)(r - csimi_distance_within(g, s->hull, pose, x, r, &n));
+    return (double)(r - csimi_distance_within(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
+                                              csimi_load3(state->x + 3 * (size_t)node), r, &n));
 }
 
 /* An edge of a cable over a shape at one moment. */
@@ -336,15 +334,16 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
     int i, k;
     for (i = 0; i < near; i++) {
         const int shape = e->near[i], other = s->shape_body[shape];
-        const csim_pose next = csimi_eye_pose(e, &e->f->next, shape);
+        const csim_real thick = b->surface.thickness + s->skin[shape].surface.thickness;
+        const csim_real far = s->shape[shape].bound + b->radius + thick;
+        const csim_vec3 centre = csimi_eye_centre(e, shape);
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
-            const bool looks = csimi_eye_inside(b) || csimi_eye_moves(e, node);
-            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape, next) : 0;
+            const csim_vec3 d = csim_sub(csimi_load3(e->f->next.x + 3 * (size_t)node), centre);
+            const bool looks = csim_dot(d, d) <= far * far && (csimi_eye_inside(b) || csimi_eye_moves(e, node));
+            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
-            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape,
-                                                                     csimi_eye_pose(e, &s->state, shape))),
-                            slot, other);
+            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
         for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
             const int *node = s->state.edge_node + 2 * (size_t)k;

@@ -187,9 +187,8 @@ static const char *csimi_lacking(const csimi_counts *capacity, const csimi_count
 
 enum { CSIMI_EXPECTED_SHAPES = 4096 }; /* worlds of more are levels: most of it meets nothing */
 
-/* What a heap world reserves for the bodies it has room for: as many contacts and pairs as a heap of boxes has at rest.
-   A step that finds more makes the room: a contact takes kilobytes with the scratch of its solver, too much for what
-   may never touch. */
+/* What a heap world reserves for the bodies it has room for, as a heap of boxes has it at rest. A step that finds more
+   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_room(csimi_counts *n) {
     const int shapes = csimi_imin(n->shapes, CSIMI_EXPECTED_SHAPES);
     const int bodies = csimi_imin(n->bodies, CSIMI_EXPECTED_SHAPES);
