@@ -84,11 +84,19 @@ mass_row() { # SCENE LABEL: within a budget of 5000
         "$(field uncertified "$file") | $(field penmax_mm "$file") | 1 ms, 0, .05 mm |"
 }
 
+# Every step is the same in every run, to the bit: its time is the least of the runs, and what the machine did besides
+# falls out. The columns are found by name.
 scene_row() { # LABEL ASKED NAME OPTIONS...
     label=$1 asked=$2 file=$OUT/scene.$3.$(echo "$*" | cksum | cut -d' ' -f1)
     shift 2
-    timeout 200 "$SCENE" "$@" --h 0.0166667 --tol 1e-3 --summary >"$file" 2>/dev/null
-    echo "| $label | \`$*\` | $(number "$(value step_mean_ms "$file")") | $(number "$(value step_worst_ms "$file")") |" \
+    for i in $(seq "$REPEAT"); do
+        timeout 200 "$SCENE" "$@" --h 0.0166667 --tol 1e-3 --summary --csv "$file.$i" >"$file" 2>/dev/null
+    done
+    awk -F, 'FNR == 1 { for (k = 1; k <= NF; k++) if ($k == "step_ms") at = k; next }
+        !($1 in least) || $at < least[$1] { least[$1] = $at }
+        END { for (k in least) { n++; sum += least[k]; if (least[k] > worst) worst = least[k] }
+              if (n) printf "mean=%.9g\nworst=%.9g\n", sum / n, worst }' "$file".[0-9]* >>"$file"
+    echo "| $label | \`$*\` | $(number "$(value mean "$file")") | $(number "$(value worst "$file")") |" \
         "$(value uncertified_steps "$file") of $(value steps "$file") | $asked |"
 }
 
@@ -169,10 +177,12 @@ threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on t
     echo "|---|---|---|---|---|---|"
     scene_row "50 boxes, soft ball, certified" "2.5, 12" mixed-heap
     scene_row "the same within a budget" "worst 4" mixed-heap --budget 50000
-    scene_row "crates, hills, blade, lift" "worst 2" crates --budget 50000
+    scene_row "200 crates, hills, blade, lift" "worst 2" crates --mode bounded
+    scene_row "the same within a budget" "" crates --budget 50000
     scene_row "ragdoll, cable, cape, certified" "4, 20" ragdoll-cape
     scene_row "the same within a budget" "worst 3" ragdoll-cape --budget 50000
-    scene_row "20 ragdolls on stairs" "worst 6" ragdoll --size 20 --budget 50000
+    scene_row "20 ragdolls on stairs" "worst 6" ragdoll --size 20 --mode bounded
+    scene_row "net of 400 edges, 30 boxes" "worst 6" cargo-net --budget 50000
     scene_row "sheet of 50 x 50 on a sphere" "worst 8" cloth --budget 50000 --seconds 4
     echo
     echo "## Two threads over one"

@@ -5,7 +5,8 @@
 #include "scene.h"
 #include <stdio.h>
 
-/* name, value from the stats t and the totals e after a step; status is a csim_result, penetration m, energies J. */
+/* name, value from the stats t and the totals e after a step; status is a csim_result, penetration m, energies J;
+   step_ms, the whole call, is written by who keeps the clock. */
 #define COLUMN_LIST(X)                                 \
     X(step, (double)t->step)                           \
     X(time, t->time)                                   \
@@ -26,6 +27,7 @@
     X(assembly_ms, 1e3 * t->assembly_seconds)          \
     X(collide_ms, 1e3 * t->collide_seconds)            \
     X(solve_ms, 1e3 * t->solve_seconds)                \
+    X(step_ms, 0)                                      \
     X(memory_bytes, (double)t->memory_bytes)
 
 enum {

@@ -44,6 +44,12 @@ static const scene_key soft_pace_keys[] = {{"mu", "0.5", "friction coefficient",
                                            {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
                                            {NULL, NULL, NULL, NULL}};
 
+static const scene_key net_keys[] = {{"mu", "0.5", "friction coefficient", NULL},
+                                     {"E", "1e8", "Young's modulus of the ropes, Pa", NULL},
+                                     {"rho", "200", "density of the boxes, kg/m^3", NULL},
+                                     {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
+                                     {NULL, NULL, NULL, NULL}};
+
 static void pace_pen(scene *s, double inside, double high) {
     int i;
     for (i = 0; i < 4; i++) {
@@ -187,6 +193,55 @@ static void cape_build(scene *s) {
     scene_ok(s, csim_create_pin(s->world, &pin, &link));
 }
 
+/* ---- cargo-net: --size boxes fall into a net of 20 cables of 20 edges, pinned where they cross */
+
+enum { ROPES = 10, ROPE_EDGES = 20 };
+
+/* Rope i of those along x or y, its ends held by the world. */
+static csim_body_id net_rope(scene *s, int along_y, int i) {
+    const double side = 0.2 * i - 0.9;
+    csim_cable_def d = csim_default_cable_def();
+    csim_body_id id;
+    id.index1 = 0;
+    d.start = scene_v3(along_y ? side : -1, along_y ? -1 : side, 1);
+    d.end = scene_v3(along_y ? side : 1, along_y ? 1 : side, 1);
+    d.segments = ROPE_EDGES;
+    d.radius = CSIM_R(0.01);
+    d.young = (csim_real)scene_number(s, "E");
+    d.start_end = d.end_end = CSIM_CABLE_PINNED;
+    d.stiffness_damping = (csim_real)scene_number(s, "beta");
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    d.surface.category = 2;
+    d.surface.mask = 1; /* ropes touch boxes, not each other */
+    if (!s->failed) scene_ok(s, csim_create_cable(s->world, &d, &id));
+    return id;
+}
+
+static void net_build(scene *s) {
+    csim_body_id rope[2][ROPES];
+    csim_pin_def pin = csim_default_pin_def();
+    csim_link_id link;
+    unsigned long long seed = s->options.seed + 1;
+    int i, k;
+    scene_begin(s);
+    scene_add_ground(s, scene_number(s, "mu"));
+    for (k = 0; k < 2; k++)
+        for (i = 0; i < ROPES; i++) rope[k][i] = net_rope(s, k, i);
+    for (i = 0; i < ROPES; i++)
+        for (k = 0; k < ROPES && !s->failed; k++) {
+            pin.a.body = rope[0][i], pin.a.node = 1 + 2 * k;
+            pin.b.body = rope[1][k], pin.b.node = 1 + 2 * i;
+            scene_ok(s, csim_create_pin(s->world, &pin, &link));
+        }
+    for (i = 0; i < s->size && !s->failed; i++) {
+        const double x = 0.3 * (i % 3 - 1), y = 0.3 * (i / 3 % 3 - 1), z = 1.3 + 0.35 * (i / 9);
+        csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), x + scene_draw(&seed, -0.03, 0.03), y, z);
+        d.density = (csim_real)scene_number(s, "rho");
+        d.pose.rotation = scene_turn(scene_draw(&seed, -1, 1), 1, scene_draw(&seed, -1, 1), scene_draw(&seed, -1, 1));
+        scene_add_box(s, &d, 0.1, 0.1, 0.1);
+    }
+}
+
 /* ---- */
 
 #define PACE "rms_mm_per_s uncertified certified_from_s work_over mean_ms worst_ms"
@@ -197,4 +252,6 @@ const scene_kind scene_realtime_kinds[] = {
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(pace), pace_keys, crates_build, crates_drive, pace_after, pace_finish},
     {"ragdoll-cape", "a ragdoll on a cable of 30 edges wears a cape of 117 nodes", PACE, 1.0 / 60, 8, 1e-3, 0,
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(pace), soft_pace_keys, cape_build, NULL, pace_after, pace_finish},
+    {"cargo-net", "--size boxes fall into a net of 400 edges of cables", PACE, 1.0 / 60, 6, 1e-3, 30, CSIM_BACKWARD_EULER,
+     SCENE_PACE, sizeof(pace), net_keys, net_build, NULL, pace_after, pace_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

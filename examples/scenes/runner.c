@@ -251,20 +251,18 @@ static bool runner_open_csv(const char *path, FILE **file) {
     return true;
 }
 
-/* worst: s, of the slowest step. */
-static bool runner_steps(scene *s, FILE *csv, picture *draw, column_sums *sums, double *worst) {
+static bool runner_steps(scene *s, FILE *csv, picture *draw, column_sums *sums) {
     runner_show show;
     double spent = s->seconds;
-    *worst = 0;
     show.start = runner_clock(NULL);
     show.next = show.start + 1;
     show.shown = false;
     while (s->step < s->steps && scene_step(s)) {
         csim_step_stats t = csim_world_stats(s->world);
         double value[COLUMN_COUNT];
-        *worst = fmax(*worst, s->seconds - spent);
-        spent = s->seconds;
         columns_of(s->world, &t, value);
+        value[COLUMN_step_ms] = 1e3 * (s->seconds - spent);
+        spent = s->seconds;
         columns_add(sums, &t, value);
         if (csv) columns_write_row(csv, value);
         if (draw) picture_step(draw, s, &t);
@@ -280,7 +278,7 @@ static int runner_run(const runner *r, scene *s, const char *csv_path, const cha
     picture *draw = NULL;
     column_sums sums;
     char error[SCENE_TEXT];
-    double start = runner_clock(NULL), worst;
+    double start = runner_clock(NULL);
     bool ok;
     memset(&sums, 0, sizeof sums);
     if (!runner_open_csv(csv_path, &csv)) return RUNNER_FAILED;
@@ -289,7 +287,7 @@ static int runner_run(const runner *r, scene *s, const char *csv_path, const cha
         if (csv && csv != stdout) fclose(csv);
         return RUNNER_FAILED;
     }
-    ok = runner_steps(s, csv, draw, &sums, &worst);
+    ok = runner_steps(s, csv, draw, &sums);
     scene_finish(s);
     if (draw && !picture_close(draw, s, error, sizeof error)) {
         fprintf(stderr, "condsim-scene: %s\n", error);
@@ -303,7 +301,6 @@ static int runner_run(const runner *r, scene *s, const char *csv_path, const cha
     if (r->summary) {
         int i;
         columns_write_summary(stdout, &sums);
-        if (s->step > 0) printf("step_mean_ms=%.9g\nstep_worst_ms=%.9g\n", 1e3 * s->seconds / s->step, 1e3 * worst);
         for (i = 0; i < s->figure_count; i++) printf("%s=%.9g\n", s->figure[i].name, s->figure[i].value);
     }
     return ok ? 0 : RUNNER_FAILED;
