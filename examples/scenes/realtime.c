@@ -44,11 +44,11 @@ static const scene_key soft_pace_keys[] = {{"mu", "0.5", "friction coefficient",
                                            {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
                                            {NULL, NULL, NULL, NULL}};
 
-static const scene_key net_keys[] = {{"mu", "0.5", "friction coefficient", NULL},
-                                     {"E", "1e8", "Young's modulus of the ropes, Pa", NULL},
-                                     {"rho", "200", "density of the boxes, kg/m^3", NULL},
-                                     {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
-                                     {NULL, NULL, NULL, NULL}};
+static const scene_key cargo_keys[] = {{"mu", "0.5", "friction coefficient", NULL},
+                                       {"E", "1e8", "Young's modulus of the ropes, Pa", NULL},
+                                       {"rho", "200", "density of the boxes, kg/m^3", NULL},
+                                       {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
+                                       {NULL, NULL, NULL, NULL}};
 
 static void pace_pen(scene *s, double inside, double high) {
     int i;
@@ -195,17 +195,17 @@ static void cape_build(scene *s) {
 
 /* ---- cargo-net: --size boxes fall into a net of 20 cables of 20 edges, pinned where they cross */
 
-enum { ROPES = 10, ROPE_EDGES = 20 };
+enum { CARGO_ROPES = 10, CARGO_EDGES = 20 };
 
 /* Rope i of those along x or y, its ends held by the world. */
-static csim_body_id net_rope(scene *s, int along_y, int i) {
+static csim_body_id cargo_rope(scene *s, int along_y, int i) {
     const double side = 0.2 * i - 0.9;
     csim_cable_def d = csim_default_cable_def();
     csim_body_id id;
     id.index1 = 0;
     d.start = scene_v3(along_y ? side : -1, along_y ? -1 : side, 1);
     d.end = scene_v3(along_y ? side : 1, along_y ? 1 : side, 1);
-    d.segments = ROPE_EDGES;
+    d.segments = CARGO_EDGES;
     d.radius = CSIM_R(0.01);
     d.young = (csim_real)scene_number(s, "E");
     d.start_end = d.end_end = CSIM_CABLE_PINNED;
@@ -217,8 +217,8 @@ static csim_body_id net_rope(scene *s, int along_y, int i) {
     return id;
 }
 
-static void net_build(scene *s) {
-    csim_body_id rope[2][ROPES];
+static void cargo_build(scene *s) {
+    csim_body_id rope[2][CARGO_ROPES];
     csim_pin_def pin = csim_default_pin_def();
     csim_link_id link;
     unsigned long long seed = s->options.seed + 1;
@@ -226,9 +226,9 @@ static void net_build(scene *s) {
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
     for (k = 0; k < 2; k++)
-        for (i = 0; i < ROPES; i++) rope[k][i] = net_rope(s, k, i);
-    for (i = 0; i < ROPES; i++)
-        for (k = 0; k < ROPES && !s->failed; k++) {
+        for (i = 0; i < CARGO_ROPES; i++) rope[k][i] = cargo_rope(s, k, i);
+    for (i = 0; i < CARGO_ROPES; i++)
+        for (k = 0; k < CARGO_ROPES && !s->failed; k++) {
             pin.a.body = rope[0][i], pin.a.node = 1 + 2 * k;
             pin.b.body = rope[1][k], pin.b.node = 1 + 2 * i;
             scene_ok(s, csim_create_pin(s->world, &pin, &link));
@@ -252,6 +252,6 @@ const scene_kind scene_realtime_kinds[] = {
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(pace), pace_keys, crates_build, crates_drive, pace_after, pace_finish},
     {"ragdoll-cape", "a ragdoll on a cable of 30 edges wears a cape of 117 nodes", PACE, 1.0 / 60, 8, 1e-3, 0,
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(pace), soft_pace_keys, cape_build, NULL, pace_after, pace_finish},
-    {"cargo-net", "--size boxes fall into a net of 400 edges of cables", PACE, 1.0 / 60, 6, 1e-3, 30, CSIM_BACKWARD_EULER,
-     SCENE_PACE, sizeof(pace), net_keys, net_build, NULL, pace_after, pace_finish},
+    {"cargo-net", "--size boxes fall into a net of 400 edges of cables", PACE, 1.0 / 60, 6, 1e-3, 30,
+     CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(pace), cargo_keys, cargo_build, NULL, pace_after, pace_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};
