@@ -1200,6 +1200,33 @@ TEST(rows_of_touching_edges_have_room) {
     csim_destroy_world(w);
 }
 
+/* A ball that begins inside a box, at a face and at a corner, and is pushed out: it is told as deep as it is left. */
+TEST(a_ball_that_is_pushed_out_is_told_as_deep_as_it_is) {
+    int i;
+    for (i = 0; i < 2; i++) {
+        csim_world *w = make_world(0, CSIM_R(1e-8));
+        const double half = i ? 0.5 : 0.1, out = half + (0.05 - 0.03) / (i ? sqrt(3) : 1);
+        csim_rigid_def d = csim_default_rigid_def();
+        csim_shape box = csim_box(csim_v3((csim_real)half, (csim_real)half, (csim_real)half));
+        csim_particle_def ball = csim_default_particle_def();
+        csim_body_id id;
+        csim_pose pose;
+        double depth;
+        d.shapes = &box, d.shape_count = 1, d.motion = CSIM_STATIC;
+        STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+        ball.radius = CSIM_R(0.05), ball.mass = 1;
+        ball.position = csim_v3(i ? (csim_real)out : 0, i ? (csim_real)out : 0, (csim_real)out);
+        STATUS(csim_create_particle(w, &ball, &id), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_get_pose(w, id, &pose), CSIM_OK);
+        depth = 0.05 - (i ? sqrt(3) : 1) * ((double)pose.position.z - half);
+        CASE("%s", i ? "corner" : "face");
+        CHECK(depth > 0.002 && depth < 0.029);
+        NEAR(csim_world_stats(w).penetration, depth, TOL(1e-9, 1e-5));
+        csim_destroy_world(w);
+    }
+}
+
 /* Springs tear two corners of a triangle into a solid that no row of theirs knew of, as it was near one corner alone:
    what the step reports is how deep they are. */
 TEST(what_is_torn_into_a_solid_unseen_is_reported) {
