@@ -236,8 +236,11 @@ static void cargo_build(scene *s) {
     for (i = 0; i < s->size && !s->failed; i++) {
         const double x = 0.3 * (i % 3 - 1), y = 0.3 * (i / 3 % 3 - 1), z = 1.3 + 0.35 * (i / 9);
         csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), x + scene_draw(&seed, -0.03, 0.03), y, z);
+        double turn[3]; /* drawn one by one: compilers take arguments in either order */
+        int j;
+        for (j = 0; j < 3; j++) turn[j] = scene_draw(&seed, -1, 1);
         d.density = (csim_real)scene_number(s, "rho");
-        d.pose.rotation = scene_turn(scene_draw(&seed, -1, 1), 1, scene_draw(&seed, -1, 1), scene_draw(&seed, -1, 1));
+        d.pose.rotation = scene_turn(turn[0], 1, turn[1], turn[2]);
         scene_add_box(s, &d, 0.1, 0.1, 0.1);
     }
 }
