@@ -940,7 +940,7 @@ long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
     echo alike
     for build in ubsan asan; do echo tests $build double quick; done
-    echo bytes double 660 # a minute a format
+    echo bytes double 330 # half a minute a format; make long gives each an hour
     echo fuzz asan double 60
     echo fuzz msan double 30
     echo options gcc c99 double alone
