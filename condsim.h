@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d593252f0b2e52dc
+   Hash of the parts: 743327b4a4b122ad
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6332,6 +6332,13 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 #define CSIMI_ALONE 0
 #endif
 #define CSIMI_SIDE_BY_SIDE !CSIMI_ALONE /* whether threads may share the islands of a step */
+CSIM_INLINE bool csimi_has_threads(const csim_world *w) {
+#ifdef CONDSIM_OPENMP
+    return (void)w, true;
+#else
+    return w->def.tasks.run != NULL;
+#endif
+}
 /* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
 #if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
 #define CSIMI_IN_PLACE 1
@@ -6570,12 +6577,21 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Scale of last impulses: forces persist, so impulses go with h. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 
+/* What two shapes have between them, found by one of several threads before pairs are gone through; touch null: not
+   looked for. */
+typedef struct csimi_early {
+    csim_touch *touch;
+    int count;
+} csimi_early;
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
     csimi_object *object;
     csim_real *lower, *upper;
     int *group, *pairs;
+    csimi_early *early; /* [pairs] or null */
+    int pair;           /* at hand */
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
@@ -6603,16 +6619,20 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 #ifndef CONDSIM_NO_SLEEP
 #define CSIMI_HAS_STANDING 1
 CSIMI_FN void csimi_index_standing(csimi_detector *d);
-/* False: one of them has moved, or they had none. */
-CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+/* The first contact that these two had in the last step; -1: one of them has moved, or they had none. */
+CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
 CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
 CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
 #define CSIMI_HAS_STANDING 0
 CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
-CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    return (void)d, (void)a, (void)b, false;
+CSIM_INLINE int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return (void)d, (void)a, (void)b, -1;
+}
+CSIM_INLINE void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+    (void)d, (void)a, (void)b, (void)first;
 }
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
@@ -6677,6 +6697,9 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius);
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
 /* ---- shapes.c, points.c, edges.c: what two objects have that can meet */
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+/* The same ahead, into at: how many touches there are; 0 also where they do not fit or are told again. */
+CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
+                                csim_touch *at, int room);
 CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b);
@@ -6701,8 +6724,9 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* These once more, where neither shape has moved far since they were found. */
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Whether neither shape has moved far since they were found; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);
@@ -6714,7 +6738,8 @@ CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int sh
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
                                   csim_real approach);
 /* ---- narrow.c: two objects whose bounds meet */
-CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair);
+CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena); /* shapes, by threads */
 /* ---- touch.c: cables against cables, edges of sheets, of cables at solids and sheets */
 CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, const csimi_object *b);
@@ -8955,7 +8980,7 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 #if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH)
 /* sparse/aggregate: cuts a graph into pieces of like size: seeds far apart, then Voronoi cells around their centres. */
 
-#define CSIMI_FAR 0x7fffffff
+enum { CSIMI_UNREACHED = 0x7fffffff };
 
 CSIMI_FN size_t csimi_aggregate_scratch(int n) { return 4 * (size_t)n + 1; }
 
@@ -8981,7 +9006,7 @@ static int csimi_aggregate_seeds(int n, const int *row, const int *col, int coun
                                  int *distance, int *queue) {
     int made, i, next = 0;
     for (i = 0; i < n; i++) {
-        distance[i] = CSIMI_FAR;
+        distance[i] = CSIMI_UNREACHED;
         aggregate[i] = -1;
     }
     for (made = 0; made < count && distance[next] > 0; made++) {
@@ -9005,7 +9030,7 @@ static double csimi_aggregate_square(const csim_real *x, int i, const double *c)
 static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const csim_real *x, int made,
                                     const int *seed, int *aggregate, int *distance, int *queue) {
     int i, k;
-    for (i = 0; i < n; i++) distance[i] = CSIMI_FAR;
+    for (i = 0; i < n; i++) distance[i] = CSIMI_UNREACHED;
     for (k = 0; k < made; k++) {
         queue[k] = seed[k];
         distance[seed[k]] = 0;
@@ -9014,7 +9039,7 @@ static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const
     csimi_aggregate_walk(row, col, made, queue, distance, aggregate);
     for (i = 0; i < n; i++) {
         double best = 1e300, c[3], d;
-        if (distance[i] < CSIMI_FAR) continue;
+        if (distance[i] < CSIMI_UNREACHED) continue;
         aggregate[i] = 0;
         c[0] = (double)x[3 * i];
         c[1] = (double)x[3 * i + 1];
@@ -9060,8 +9085,6 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
     }
     return made;
 }
-
-#undef CSIMI_FAR
 #endif
 
 /* ==== begin model/point.c ======================================================================================= */
@@ -12850,8 +12873,8 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
 /* ==== begin collide/shape.c ===================================================================================== */
 /* collide/shape: making shapes, checking them, their mass and their bounds. */
 
-#define CSIMI_FAR CSIM_R(1e18) /* half a world: its square is finite in float too */
-#define CSIMI_LONGEST CSIM_R(1e9)
+static const csim_real CSIMI_FAR = CSIM_R(1e18); /* half a world: its square is finite in float too */
+static const csim_real CSIMI_LONGEST = CSIM_R(1e9);
 
 /* ---- constructors */
 
@@ -13254,9 +13277,6 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
     sum->mass = m;
     sum->centre = centre;
 }
-
-#undef CSIMI_FAR
-#undef CSIMI_LONGEST
 
 /* ==== begin collide/polytope.c ================================================================================== */
 /* collide/polytope: contact points of boxes and hulls. Separating axes over faces and edge pairs decide the normal; the
@@ -13934,8 +13954,8 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pos
    give or take some: else a rim that hangs over the side of a table would find the side. Shapes that overlap so deeply
    that no point counts are asked once more without that. */
 
-#define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
-#define CSIMI_LIES CSIM_R(0.5)  /* sine between the axis of a cylinder and a normal: above, it lies on its side */
+static const csim_real CSIMI_FLAT = CSIM_R(1e-4); /* rad: tilt below which a line lies flat */
+static const csim_real CSIMI_LIES = CSIM_R(0.5); /* sine, axis of a cylinder to normal: above, it lies on its side */
 
 /* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
    Points of a first. */
@@ -14672,9 +14692,6 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
     return m.count;
 }
 
-#undef CSIMI_FLAT
-#undef CSIMI_LIES
-
 /* ==== begin collide/broad.c ===================================================================================== */
 /* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
@@ -14912,7 +14929,7 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* collide/surface: closest points of deforming triangle surfaces. The tree is implicit: its leaves are runs of four
    triangles in a fixed order, so that a step only renews the boxes, from the leaves up, in linear time. */
 
-#define CSIMI_LEAF 4
+enum { CSIMI_SURFACE_LEAF = 4 };
 enum { CSIMI_SURFACE_DEPTH = 64 }; /* of the stack of a query: two entries a level */
 
 /* ---- one triangle */
@@ -14977,7 +14994,7 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 
 CSIMI_FN int csimi_surface_leaves(int count) {
     int leaves = 1;
-    while (leaves * CSIMI_LEAF < count) leaves *= 2;
+    while (leaves * CSIMI_SURFACE_LEAF < count) leaves *= 2;
     return leaves;
 }
 
@@ -15093,8 +15110,8 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     first[0] = 0;
     size[top++] = count;
     while (top > 0) { /* the lower half of the leaves is full: what goes there is on one side */
-        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_LEAF;
-        if (n <= CSIMI_LEAF) continue;
+        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_SURFACE_LEAF;
+        if (n <= CSIMI_SURFACE_LEAF) continue;
         csimi_split_sort(n, order + from, triangle, x, keys);
         first[top] = from;
         size[top++] = half;
@@ -15131,8 +15148,8 @@ static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
     csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
     int i, k;
     csimi_box_empty(box);
-    if (CSIMI_LEAF * leaf >= s->count) return;
-    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
+    if (CSIMI_SURFACE_LEAF * leaf >= s->count) return;
+    for (i = 3 * CSIMI_SURFACE_LEAF * leaf; i < 3 * csimi_imin(CSIMI_SURFACE_LEAF * (leaf + 1), s->count); ++i)
         for (k = 0; k < 3; ++k) {
             const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
             lower[k] = csimi_min(lower[k], x);
@@ -15200,8 +15217,8 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
             w->stack[w->top++] = 2 * node;
             continue;
         }
-        w->next = CSIMI_LEAF * (node - w->surface->leaves);
-        w->end = csimi_imin(w->next + CSIMI_LEAF, w->surface->count);
+        w->next = CSIMI_SURFACE_LEAF * (node - w->surface->leaves);
+        w->end = csimi_imin(w->next + CSIMI_SURFACE_LEAF, w->surface->count);
     }
     return w->next < w->end ? w->next++ : -1;
 }
@@ -15209,7 +15226,7 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
     float lower[3], upper[3];
-    int node = s->leaves + triangle / CSIMI_LEAF, k;
+    int node = s->leaves + triangle / CSIMI_SURFACE_LEAF, k;
     csimi_store3(x, p);
     for (k = 0; k < 3; ++k) {
         lower[k] = csimi_box_outward(x[k], -1);
@@ -15218,7 +15235,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
     for (; node > 0; node /= 2) csimi_box_add(s->box + csimi_surface_box(node), lower, upper, 1);
 }
 
-#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
+static const float CSIMI_RAY_ROOM = 1.2e-6f; /* relative: of ten roundings of floats */
 
 /* What waits: bits of where the ray enters, which are in order as numbers >= 0 are, and below them what is left from
    the node to the largest number: of those as far away the one of the lower number waits longest. */
@@ -15357,8 +15374,8 @@ CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r) {
                 node = csimi_surface_ray_push(r, node, met, enter);
         }
         if (node == 0) continue;
-        r->next = CSIMI_LEAF * (node - leaves);
-        r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+        r->next = CSIMI_SURFACE_LEAF * (node - leaves);
+        r->end = csimi_imin(r->next + CSIMI_SURFACE_LEAF, r->surface->count);
         if (r->next < r->end) return true;
     }
     return false;
@@ -15413,14 +15430,14 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
     int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
     while (top > 0) {
-        const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
+        const int node = stack[--top], first = CSIMI_SURFACE_LEAF * (node - s->leaves);
         if (csimi_box_distance2(s->box + csimi_surface_box(node), x) > 0) continue;
         if (node < s->leaves) {
             stack[top++] = 2 * node + 1;
             stack[top++] = 2 * node;
             continue;
         }
-        for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
+        for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i) {
             const int *t = s->triangle + 3 * (size_t)i;
             csim_vec3 a, b, c, d;
             csim_real w[3];
@@ -15472,8 +15489,8 @@ static void csimi_surface_descend(csimi_surface_query *q) {
         csim_real left, right;
         if (csimi_box_distance2(s->box + csimi_surface_box(node), q->p) > q->best) continue;
         if (node >= s->leaves) {
-            int first = CSIMI_LEAF * (node - s->leaves);
-            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
+            int first = CSIMI_SURFACE_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i) csimi_surface_try(q, i);
             continue;
         }
         left = csimi_box_distance2(s->box + csimi_surface_box(2 * node), q->p);
@@ -15522,8 +15539,8 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool
         int node = stack[--top];
         if (csimi_box_distance2(s->box + csimi_surface_box(node), p) > 0) continue;
         if (node >= s->leaves) {
-            int first = CSIMI_LEAF * (node - s->leaves);
-            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
+            int first = CSIMI_SURFACE_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i)
                 sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v, &around));
             continue;
         }
@@ -15561,9 +15578,6 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
     hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
     return true;
 }
-
-#undef CSIMI_LEAF
-#undef CSIMI_RAY_ROOM
 #endif
 
 /* ==== begin collide/field.c ===================================================================================== */
@@ -15571,8 +15585,8 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 /* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
 
 #define CSIMI_FIELD_MAGIC 0x3264696569667363ull /* "csfieid2" on a little-endian machine */
-#define CSIMI_FIELD_RINGS 16 /* cells a point over heights looks around */
-#define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
+enum { CSIMI_FIELD_RINGS = 16 }; /* cells a point over heights looks around */
+static const csim_real CSIMI_FIELD_LOOK = CSIM_R(8192.0); /* nodes of a grid that are looked at for a plane */
 
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
     csim_mesh_field_def d;
@@ -16175,8 +16189,6 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 }
 
 #undef CSIMI_FIELD_MAGIC
-#undef CSIMI_FIELD_LOOK
-#undef CSIMI_FIELD_RINGS
 #endif
 
 /* ==== begin collide/distance.c ================================================================================== */
@@ -16991,9 +17003,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     !defined(CONDSIM_NO_REDUCED) || !defined(CONDSIM_NO_FIELDS)
 /* collide/bounds_tree: a tree of boxes that is kept from step to step. */
 
-#define CSIMI_BOUNDS_BINS 12
+enum { CSIMI_BOUNDS_BINS = 12 };
 enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
-#define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
+static const csim_real CSIMI_BOUNDS_WIDE = CSIM_R(1e12);
 enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
@@ -17553,9 +17565,7 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     return -1;
 }
 
-#undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
-#undef CSIMI_BOUNDS_BINS
 #endif
 
 /* ==== begin collide/rayfour.c =================================================================================== */
@@ -19005,8 +19015,8 @@ CSIMI_COLD
    of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
    neighbours then grow together into polygons, and the corners get back their true coordinates. */
 
-#define CSIMI_GRID 1048575 /* 2^20 - 1 */
-#define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
+enum { CSIMI_GRID = 1048575 }; /* 2^20 - 1 */
+enum { CSIMI_WELD = 16 }; /* grid steps: corners within are one corner; half of it, faces within are one face */
 enum { CSIMI_NONE = 255 };
 
 /* A closed surface of triangles, counter-clockwise from outside. */
@@ -19602,9 +19612,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
     }
     return csimi_moments_of_few(function, points, count, volume, centre, second, error);
 }
-
-#undef CSIMI_GRID
-#undef CSIMI_WELD
 #endif
 
 /* ==== begin collide/meshfield.c ================================================================================= */
@@ -19614,8 +19621,8 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
 
 enum { CSIMI_PAD = 3 }; /* cells of the grid beyond the mesh */
 enum { CSIMI_SPLITS = 64 }; /* most pieces of an edge */
-#define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
-#define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
+enum { CSIMI_FAR_AWAY = 3 }; /* radii of a cluster of triangles from which its dipole stands for it */
+static const double CSIMI_UNSURE = 0.25; /* winding numbers within this of 1/2 are summed exactly */
 enum { CSIMI_LEAF_TRIANGLES = 4 }; /* as surface.c has them */
 
 /* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
@@ -20077,9 +20084,6 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
     *field = f;
     return CSIM_OK;
 }
-
-#undef CSIMI_FAR_AWAY
-#undef CSIMI_UNSURE
 #endif
 
 /* ==== begin collide/trianglefield.c ============================================================================= */
@@ -24267,7 +24271,7 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
 #if !defined(CONDSIM_NO_COND)
 /* solve/centre: COND centres virtual nodes until they slip no more, and couples distant contacts that closed. */
 
-#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
+static const csim_real CSIMI_COND_THREAD = CSIM_R(1e-6); /* shares of kappa */
 
 /* Whether a contact closed that was taken for distant. */
 CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
@@ -24411,8 +24415,6 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
     for (m = 0; m < c->map.contacts; ++m)
         if (c->centre.share[m] >= c->centre.full) c->centre.share[m] = full;
 }
-
-#undef CSIMI_COND_THREAD
 #endif
 
 /* ==== begin solve/accelerate.c ================================================================================== */
@@ -24606,14 +24608,14 @@ CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
 
 /* An iterate is lost when its residual is so far above the best one's, or above the lowest of the phase. A coarse step
    may raise it by orders of magnitude before it pays; a plain iteration never should. */
-#define CSIMI_LOST_BEST 1e4
-#define CSIMI_LOST_LOWEST 100
-#define CSIMI_LOST_PLAIN 100
-#define CSIMI_GREW 4     /* in one step: pairs of the ring that describe another regime are forgotten */
-#define CSIMI_HALVED 0.5 /* Newton converges: rigid bodies go on with it */
-#define CSIMI_KEEP 0.7   /* of the best residual: worth a copy */
-#define CSIMI_NEWS 0.9   /* of the lowest residual: progress */
-#define CSIMI_LEAVE 0.1  /* of the best residual: the corrections are tried again */
+static const double CSIMI_LOST_BEST = 1e4;
+enum { CSIMI_LOST_LOWEST = 100 };
+enum { CSIMI_LOST_PLAIN = 100 };
+enum { CSIMI_GREW = 4 }; /* in one step: pairs of the ring that describe another regime are forgotten */
+static const double CSIMI_HALVED = 0.5; /* Newton converges: rigid bodies go on with it */
+static const double CSIMI_KEEP = 0.7; /* of the best residual: worth a copy */
+static const double CSIMI_NEWS = 0.9; /* of the lowest residual: progress */
+static const double CSIMI_LEAVE = 0.1; /* of the best residual: the corrections are tried again */
 
 enum {
     CSIMI_IDLE = 40,         /* iterations of a phase without progress: the corrections have locked in */
@@ -24780,15 +24782,6 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
     while (rules[i].rings != rings || !rules[i].event(c)) ++i;
     rules[i].remedy(c);
 }
-
-#undef CSIMI_LOST_BEST
-#undef CSIMI_LOST_LOWEST
-#undef CSIMI_LOST_PLAIN
-#undef CSIMI_GREW
-#undef CSIMI_HALVED
-#undef CSIMI_KEEP
-#undef CSIMI_NEWS
-#undef CSIMI_LEAVE
 #endif
 
 /* ==== begin solve/cond.c ======================================================================================== */
@@ -24800,9 +24793,9 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
    One product of A an iteration. W^-1 (F(v) - v) is the force imbalance at v, so the residual costs nothing, and F(v)
    with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
 
-#define CSIMI_COND_SOFT CSIM_R(0.01) /* share of kappa where the whole of it was not solved */
-#define CSIMI_COND_HARDEN 10         /* ... and what it is raised by from there, round by round */
-#define CSIMI_COND_STIFF 1000        /* gain that couplings are stiffened to */
+static const csim_real CSIMI_COND_SOFT = CSIM_R(0.01); /* share of kappa where the whole of it was not solved */
+enum { CSIMI_COND_HARDEN = 10 }; /* ... and what it is raised by from there, round by round */
+enum { CSIMI_COND_STIFF = 1000 }; /* gain that couplings are stiffened to */
 
 /* ---- memory */
 
@@ -25181,10 +25174,6 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
         csimi_pop(arena, mark);
     }
 }
-
-#undef CSIMI_COND_SOFT
-#undef CSIMI_COND_HARDEN
-#undef CSIMI_COND_STIFF
 #endif
 
 /* ==== begin solve/envelope.c ==================================================================================== */
@@ -26784,10 +26773,10 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
-#define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
-#define CSIMI_BURST_PIECE CSIMI_WIDE(72.0) /* as long as a piece, where a contact reaches many */
-#define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
-#define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
+static const csimi_wide CSIMI_BURST_VISIT = 256; /* multiplications that take as long as a contact in a sweep */
+static const csimi_wide CSIMI_BURST_PIECE = CSIMI_WIDE(72.0); /* as long as a piece, where a contact reaches many */
+static const csimi_wide CSIMI_BURST_MOST = 64; /* sweeps that a factor may cost: beyond that they go on alone */
+static const csimi_wide CSIMI_BURST_ROUNDING = CSIMI_WIDE(1e-8); /* of the first merit, a square */
 
 #define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
 #ifdef CSIMI_COUPLES
@@ -27465,10 +27454,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_MOST
-#undef CSIMI_BURST_PIECE
-#undef CSIMI_BURST_VISIT
-#undef CSIMI_BURST_ROUNDING
 #endif
 
 /* ==== begin solve/sweep.c ======================================================================================= */
@@ -27485,7 +27470,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
 enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
-#define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
+enum { CSIMI_SWEEP_LAST = 8 }; /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
@@ -27954,7 +27939,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
 #undef CSIMI_SWEEP_KNOWN
-#undef CSIMI_SWEEP_LAST
 #endif
 
 /* ==== begin solve/delassus.c ==================================================================================== */
@@ -28299,7 +28283,7 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
        (W + shift + C) x = residual,   C, P diagonal, P near the inverse of the diagonal of the whole
    inexactly, by the four methods Macklin et al. 2019 compare in their figure 11. Rows with P = 0 are off: x stays 0. */
 
-#define CSIMI_LINEAR_ENOUGH 1e-20 /* of the first residual, a square */
+static const double CSIMI_LINEAR_ENOUGH = 1e-20; /* of the first residual, a square */
 
 CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -28459,8 +28443,6 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
     default: return csimi_linear_pcr(s, most);
     }
 }
-
-#undef CSIMI_LINEAR_ENOUGH
 #endif
 
 /* ==== begin solve/newton.c ====================================================================================== */
@@ -28479,7 +28461,7 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
 enum { CSIMI_NEWTON_INNER = 40 };    /* linear iterations of a step, the paper's */
 enum { CSIMI_NEWTON_PATIENCE = 10 }; /* steps without a halving of the measure */
 enum { CSIMI_NEWTON_PROXIMAL = 6 };  /* the same in a proximal step */
-#define CSIMI_NEWTON_OFF CSIM_R(1e8) /* 1 / the least alpha: r_n = 0 and nothing else */
+static const csim_real CSIMI_NEWTON_OFF = CSIM_R(1e8); /* 1 / the least alpha: r_n = 0 and nothing else */
 
 typedef struct csimi_newton {
     csimi_linear system;
@@ -28844,8 +28826,6 @@ CSIMI_FN bool csimi_newton_proximal(csimi_impulse_run *run) {
     csimi_newton_loop(&f, &t, centre, run->target, run);
     return csimi_newton_end(&t, run);
 }
-
-#undef CSIMI_NEWTON_OFF
 #endif
 
 /* ==== begin solve/cascade.c ===================================================================================== */
@@ -29456,8 +29436,8 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
    which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
 
 enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
-#define CSIMI_PERCONTACT_LEAST CSIM_R(0.7)
-#define CSIMI_PERCONTACT_DECAY CSIM_R(0.99)
+static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7);
+static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99);
 
 typedef struct csimi_percontact {
     csimi_watch watch;
@@ -29539,9 +29519,6 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     }
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_PERCONTACT_LEAST
-#undef CSIMI_PERCONTACT_DECAY
 #endif
 
 /* ==== begin solve/staggered.c =================================================================================== */
@@ -29717,7 +29694,7 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
    units, it is (W + I / rho) p = z + lambda / rho - q. */
 
 enum { CSIMI_CCS_PATIENCE = 5000, CSIMI_CCS_INNER = 200 };
-#define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
+static const csim_real CSIMI_CCS_RELAX = CSIM_R(1.6); /* over-relaxation of u */
 
 /* What both levels share. */
 typedef struct csimi_ccs {
@@ -30086,8 +30063,6 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-#undef CSIMI_CCS_RELAX
 #endif
 
 /* ==== begin solve/lemke.c ======================================================================================= */
@@ -31268,7 +31243,7 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
                                       phi_t' = -last / K,        omega_t = 1 / K
    The certificate is that of the rigid contacts, which springs meet only where nothing presses. */
 
-#define CSIMI_PENALTY_SAFE CSIM_R(0.25) /* most K per effective mass that the explicit form takes unasked */
+static const csim_real CSIMI_PENALTY_SAFE = CSIM_R(0.25); /* most K per mass that explicit steps take unasked */
 
 /* What a call needs besides the solver inside. */
 typedef struct csimi_penalty {
@@ -31428,8 +31403,6 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-#undef CSIMI_PENALTY_SAFE
 #endif
 
 /* ==== begin solve/xpbd.c ======================================================================================== */
@@ -31847,7 +31820,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
        CSIMI_BOUNDED_ROW = 16 };
-#define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
+enum { CSIMI_PUSH_SPEED = 3 }; /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
 /* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */
@@ -32605,7 +32578,6 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     return CSIM_OK;
 }
 
-#undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
 #if CSIMI_QUADS
 #undef CSIMI_FOUR
@@ -39637,12 +39609,12 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
    normals in the axes of the world, until one of them has moved by more than a small part of its size: what sweeps
    found out about a pile then stays true, and stacks stand. Gaps follow points that are fixed to the bodies. */
 
-#define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
-#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
-#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what a rim leans, where a curved edge touches a straight one */
-#define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
-#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
-#define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
+static const csim_real CSIMI_KEEP_SHARE = CSIM_R(0.0231); /* of the smaller bound: 10 mm for a cube of 500 mm ... */
+static const csim_real CSIMI_KEEP_CALM = CSIM_R(0.1); /* ... of which a tenth after a dozen of certified frames */
+static const csim_real CSIMI_KEEP_RIM = CSIM_R(0.9); /* cosine of what a rim leans, a curved edge at a straight one */
+static const csim_real CSIMI_KEEP_SPAN = CSIM_R(0.9); /* of the area that the best four points span: as good */
+static const csim_real CSIMI_SAG_TIME = CSIM_R(1.0); /* s: in which a certified pile rises out of its sag, */
+static const csim_real CSIMI_SAG_LEAST = CSIM_R(1e-6); /* m: all but this */
 
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
@@ -39701,8 +39673,8 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
-                            const csim_pose *now) {
+static void csimi_emit_kept_one(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
+                                const csim_pose *now) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
@@ -39725,22 +39697,24 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
+    const csim_pose p = csimi_keep_pose(s, a->item), q = csimi_keep_pose(s, b->item);
+    const csim_real share = k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM;
+    const csim_real far = csimi_keep_distance(s, a->item, b->item) * share;
+    return csim_length(csim_sub(csim_sub(p.position, k->pose[0].position),
+                                csim_sub(q.position, k->pose[1].position))) +
+               csimi_turned_by(s, a->item, p.rotation, k->pose[0].rotation) +
+               csimi_turned_by(s, b->item, q.rotation, k->pose[1].rotation) <=
+           far;
+}
+
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     csim_pose now[2];
-    csim_real far, moved;
-    int i;
-    now[0] = csimi_keep_pose(s, a->item);
-    now[1] = csimi_keep_pose(s, b->item);
-    far = csimi_keep_distance(s, a->item, b->item) * (k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM);
-    moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
-                                 csim_sub(now[1].position, k->pose[1].position))) +
-            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
-            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
-    if (!(moved <= far)) return false;
-    for (i = first; i >= 0; i = d->kept_next[i]) csimi_emit_kept(d, a, b, i, now);
-    return true;
+    now[0] = csimi_keep_pose(&d->world->store, a->item);
+    now[1] = csimi_keep_pose(&d->world->store, b->item);
+    for (; first >= 0; first = d->kept_next[first]) csimi_emit_kept_one(d, a, b, first, now);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
@@ -39868,13 +39842,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
     return base + own->push;
 }
 
-#undef CSIMI_KEEP_SHARE
-#undef CSIMI_KEEP_CALM
-#undef CSIMI_KEEP_SPAN
-#undef CSIMI_KEEP_RIM
-#undef CSIMI_SAG_TIME
-#undef CSIMI_SAG_LEAST
-
 /* ==== begin step/standing.c ===================================================================================== */
 #if !defined(CONDSIM_NO_SLEEP)
 /* step/standing: shapes that stand where they stood. While neither of two has moved, by not a bit, nor anything was
@@ -39925,12 +39892,12 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
         if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);
 }
 
-CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     const csimi_store *s = &d->world->store;
     const csimi_last_table *r = &d->kept;
     csim_contact_info pair;
-    int at, i;
-    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return false;
+    int at;
+    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return -1;
     pair.body_a.index1 = (uint32_t)a->body + 1u;
     pair.body_b.index1 = (uint32_t)b->body + 1u;
     pair.shape_a = csimi_own_shape(s, a->body, a->item);
@@ -39938,10 +39905,14 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
     at = csimi_slot_of(r, csimi_shapes_key(&pair));
     while (r->table[at] >= 0 && !csimi_same_shapes(s->contact + r->table[at], &pair))
         at = (at + 1) & (r->table_size - 1);
-    if (r->table[at] < 0) return false;
-    for (i = r->table[at]; i < s->count.contacts && csimi_same_shapes(s->contact + i, &pair); i++)
-        csimi_found_shapes(d, a, b, s->contact[i].id, s->contact[i].point, s->contact[i].normal, s->contact[i].gap);
-    return true;
+    return r->table[at];
+}
+
+CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+    const csimi_store *s = &d->world->store;
+    const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
+    for (k = c; k < end && csimi_same_shapes(k, c); k++)
+        csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
 }
 
 /* ---- steps alike */
@@ -40018,22 +39989,66 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
 }
 #endif
 
+static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, const csimi_object *b) {
+    return csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
+}
+
+/* Whether contacts of the last step are told again; the first of those that there were, or -1. */
+static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
+                             int *first) {
+    const bool keeps = csimi_keeps(d->world);
+    *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+}
+
+/* What comes near before kept contacts are looked for again is found too. */
+static csim_real csimi_far_of(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return csimi_keeps(d->world) ? csimi_keep_distance(&d->world->store, a->item, b->item) : 0;
+}
+
+static int csimi_look_between(const csimi_detector *d, const csimi_object *a, const csimi_object *b, csim_touch *out,
+                              int room) {
+    const csimi_store *s = &d->world->store;
+    const csim_real reach = a->margin + b->margin + (csimi_thickness_of(s, a) + csimi_thickness_of(s, b));
+    return csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
+                            reach + csimi_far_of(d, a, b), out, room);
+}
+
+#if CSIMI_SIDE_BY_SIDE
+CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
+                                csim_touch *at, int room) {
+    int first, count;
+    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first)) return 0;
+    count = csimi_look_between(d, a, b, at, room);
+    if (count > room) return 0;
+    d->early[pair].touch = at;
+    return d->early[pair].count = count;
+}
+#endif
+
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    csim_world *w = d->world;
-    csimi_store *s = &w->store;
+    csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
-    int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    const bool keeps = csimi_keeps(w);
-    const csim_real reach = a->margin + b->margin + thickness;
-    csim_real far = 0;
+    int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    const bool keeps = csimi_keeps(d->world);
+    const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
-    uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    const int first = keeps ? csimi_find_kept(d, key) : -1;
-    if (keeps ? first >= 0 && csimi_keep_pair(d, a, b, first) : csimi_emit_standing(d, a, b)) return;
-    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
+    const uint64_t key = csimi_pair_key(s, a, b);
+    if (csimi_told_again(d, a, b, key, &first)) {
+        if (keeps)
+            csimi_emit_kept(d, a, b, first);
+        else
+            csimi_emit_standing(d, a, b, first);
+        return;
+    }
+    if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
+        out = d->early[d->pair].touch;
+        n = d->early[d->pair].count;
+    } else {
+        n = csimi_look_between(d, a, b, out, room);
+    }
     if (n > room) {
         d->needed += n - room;
         n = room;
@@ -41329,32 +41344,40 @@ static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_o
     return first || second;
 }
 
+static bool csimi_objects_meet(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_store *s = &d->world->store;
+    if (s->body[a->body].motion != CSIM_DYNAMIC && s->body[b->body].motion != CSIM_DYNAMIC) return false;
+    return a->body == b->body ? !csimi_neighbours(s, a->item, b->item) : csimi_objects_may_touch(d, a, b);
+}
+
+static void csimi_trade(const csimi_object **a, const csimi_object **b) {
+    const csimi_object *own = *a;
+    *a = *b;
+    *b = own;
+}
+
+/* Whether both are shapes; the one that moves freely comes first. */
+static bool csimi_are_shapes(const csimi_detector *d, const csimi_object **a, const csimi_object **b) {
+    const csimi_body *body = d->world->store.body;
+    if ((*a)->kind != CSIMI_OBJECT_SHAPE || (*b)->kind != CSIMI_OBJECT_SHAPE) return false;
+    if (body[(*a)->body].motion != CSIM_DYNAMIC) csimi_trade(a, b);
+    return true;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
    sides look for each other. */
-CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
-    const csimi_object *a = d->object + i, *b = d->object + j;
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
+    const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    if (csimi_senses(d, a, b)) return;
-    if (A->motion != CSIM_DYNAMIC && B->motion != CSIM_DYNAMIC) return;
-    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
-        return;
-    if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
-        if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
-            csimi_collide_shapes(d, b, a);
-        else
-            csimi_collide_shapes(d, a, b);
+    d->pair = pair;
+    if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
+    if (csimi_are_shapes(d, &a, &b)) {
+        csimi_collide_shapes(d, a, b);
         return;
     }
-    if (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) { /* the solid first */
-        const csimi_object *swap = a;
-        a = b;
-        b = swap;
-    } else if (a->kind == CSIMI_OBJECT_SHAPE) {
-        const csimi_object *swap = a;
-        a = b;
-        b = swap;
-    }
+    if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
+        csimi_trade(&a, &b); /* the solid first */
     csimi_collide_points(d, a, b);
     if (a->kind != CSIMI_OBJECT_SOLID) return;
     if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
@@ -41371,6 +41394,45 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
         csimi_touch_sheets(d, a, b);
 }
+
+/* ---- shapes ahead of the rest, by several threads: what they find lies in memory that detection leaves */
+
+#if CSIMI_SIDE_BY_SIDE
+enum { CSIMI_EARLY_PAIRS = 64, CSIMI_EARLY_TOUCHES = 8 }; /* of a range; touches that a pair has room for */
+
+typedef struct csimi_early_job {
+    csimi_detector *d;
+    csim_touch *touch;
+} csimi_early_job;
+
+static void csimi_early_range(void *context, int begin, int end) {
+    const csimi_early_job *job = (const csimi_early_job *)context;
+    const csimi_detector *d = job->d;
+    const csimi_skin *skin = d->world->store.skin;
+    csim_touch *at = job->touch + (ptrdiff_t)CSIMI_EARLY_TOUCHES * begin;
+    const csim_touch *last = job->touch + (ptrdiff_t)CSIMI_EARLY_TOUCHES * end;
+    for (; begin < end; begin++) {
+        const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
+        d->early[begin].touch = NULL;
+        if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
+        if (!skin[a->item].sensor && !skin[b->item].sensor)
+            at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
+    }
+}
+
+CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
+    csimi_early_job job;
+    if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;
+    job.d = d;
+    d->early = CSIMI_PUSH(arena, csimi_early, pairs);
+    job.touch = CSIMI_PUSH(arena, csim_touch, (size_t)CSIMI_EARLY_TOUCHES * (size_t)pairs);
+    if (arena->overflow)
+        d->early = NULL;
+    else
+        csimi_parallel(&d->world->def.tasks, pairs, CSIMI_EARLY_PAIRS, csimi_early_range, &job);
+    arena->overflow = false;
+}
+#endif
 
 /* ==== begin step/detect.c ======================================================================================= */
 /* step/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
@@ -41566,7 +41628,10 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
-    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
+#if CSIMI_SIDE_BY_SIDE
+    csimi_collide_early(&d, pairs, arena);
+#endif
+    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
@@ -43677,7 +43742,7 @@ CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int 
 /* step/island: an island as a problem of its own, solved and certified. Whoever does it writes what is that island's
    alone; what islands share is gathered afterwards. */
 
-#define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
+static const double CSIMI_NEAR = 1e-3; /* figures up to which a missed solve is kept as it is */
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -44262,8 +44327,6 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     return CSIM_OK;
 }
 
-#undef CSIMI_NEAR
-
 /* ==== begin step/rounds.c ======================================================================================= */
 /* step/rounds: splits the step into islands and has them solved, one after the other or, where there are threads, in
    groups side by side. What islands share is gathered in their order, so that any number of threads gives the same
@@ -44560,14 +44623,6 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-static bool csimi_has_threads(const csim_world *w) {
-#ifdef CONDSIM_OPENMP
-    return (void)w, true;
-#else
-    return w->def.tasks.run != NULL;
-#endif
-}
 #endif
 
 CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
@@ -44711,7 +44766,7 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
    following the solution as far as the slope falls along it. Every island goes on by itself, with a share of its own,
    and one that misses ends its own iterations and no others. Most steps never get here. */
 
-#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
+static const csim_real CSIMI_TURN = CSIM_R(0.5); /* rad: of an edge of a cable in a step */
 enum { CSIMI_TURN_PASSES = 30 };
 
 static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) {
@@ -44821,8 +44876,6 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
 }
-
-#undef CSIMI_TURN
 #endif
 
 /* ==== begin step/integrate.c ==================================================================================== */
@@ -45708,7 +45761,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes
    of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 
-#define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
+static const csim_real CSIMI_UNSEEN_SHARE = 16; /* a pair whose motion hides a slack over this is not looked at */
 
 typedef struct csimi_eye {
     csim_world *w;
@@ -45901,10 +45954,10 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
-    if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
+    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false;
+    if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) return false;
     if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
-    if (own >= 0 && s->skin[own].sensor) return false;
-    return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
+    return !(own >= 0 && s->skin[own].sensor) && csimi_may_touch(&e->filter, slot, own, other, b);
 }
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
@@ -46087,8 +46140,6 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->penetration = e.deepest;
     csimi_pop(arena, mark);
 }
-
-#undef CSIMI_UNSEEN_SHARE
 #endif
 CSIMI_COLD
 /* ==== begin step/measure.c ====================================================================================== */
@@ -50755,7 +50806,7 @@ CSIMI_WARM
 #if !defined(CONDSIM_NO_QUERIES)
 /* world/queries: the doors of queries, and what they ask of one leaf of the tree. */
 
-#define CSIMI_QUERY_GUARD 0x435351u /* "CSQ" */
+enum { CSIMI_QUERY_GUARD = 0x435351u }; /* "CSQ" */
 
 CSIM_API csim_query_def csim_default_query_def(void) {
     csim_query_def d;
@@ -51300,8 +51351,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
     if (q.kept > 0) *hit = first;
     return q.kept > 0;
 }
-
-#undef CSIMI_QUERY_GUARD
 #endif
 
 /* ==== begin world/character.c =================================================================================== */
@@ -51754,7 +51803,7 @@ CSIMI_COLD
 #if !defined(CONDSIM_NO_DRAW)
 /* world/draw: lines, triangles and points that show a world. */
 
-#define CSIMI_ROUND 16 /* pieces of a circle */
+enum { CSIMI_ROUND = 16 }; /* pieces of a circle */
 
 CSIM_API csim_draw csim_default_draw(void) {
     static const uint32_t colour[CSIM_DRAW_KIND_COUNT_] = {0xb0c4de, 0x8fbc8f, 0xffa500, 0xff4500, 0xffff00,
@@ -52247,8 +52296,6 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
     csimi_draw_contacts(&pen);
     return CSIM_OK;
 }
-
-#undef CSIMI_ROUND
 #endif
 
 /* ==== begin world/record.c ====================================================================================== */
@@ -56113,64 +56160,26 @@ CSIMI_WARM
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
 #undef CSIMI_WRITTEN_OUT
-#undef CSIMI_FAR
-#undef CSIMI_LONGEST
-#undef CSIMI_FLAT
-#undef CSIMI_LIES
-#undef CSIMI_LEAF
-#undef CSIMI_RAY_ROOM
 #undef CSIMI_FOUR_MORE
 #undef CSIMI_FOUR_LESS
 #undef CSIMI_FOUR_SIGNS
 #undef CSIMI_FIELD_MAGIC
-#undef CSIMI_FIELD_RINGS
-#undef CSIMI_FIELD_LOOK
-#undef CSIMI_BOUNDS_BINS
-#undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
 #undef CSIMI_ABREAST_SIZE
-#undef CSIMI_GRID
-#undef CSIMI_WELD
-#undef CSIMI_FAR_AWAY
-#undef CSIMI_UNSURE
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
 #undef CSIMI_PARAM
 #undef CSIMI_ANDERSON_TIKHONOV
-#undef CSIMI_COND_THREAD
-#undef CSIMI_LOST_BEST
-#undef CSIMI_LOST_LOWEST
-#undef CSIMI_LOST_PLAIN
-#undef CSIMI_GREW
-#undef CSIMI_HALVED
-#undef CSIMI_KEEP
-#undef CSIMI_NEWS
-#undef CSIMI_LEAVE
-#undef CSIMI_COND_SOFT
-#undef CSIMI_COND_HARDEN
-#undef CSIMI_COND_STIFF
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
-#undef CSIMI_BURST_VISIT
-#undef CSIMI_BURST_PIECE
-#undef CSIMI_BURST_MOST
-#undef CSIMI_BURST_ROUNDING
 #undef CSIMI_BURST_CLOSES
 #undef CSIMI_BURST_COUPLED
-#undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_ROUNDING
 #undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_LINEAR_ENOUGH
-#undef CSIMI_NEWTON_OFF
-#undef CSIMI_PERCONTACT_LEAST
-#undef CSIMI_PERCONTACT_DECAY
-#undef CSIMI_CCS_RELAX
-#undef CSIMI_PENALTY_SAFE
-#undef CSIMI_PUSH_SPEED
 #undef CSIMI_HOLD_SHARE
 #undef CSIMI_FOUR
 #undef CSIMI_FOUR_OF
@@ -56203,20 +56212,10 @@ CSIMI_WARM
 #undef CSIMI_MAGIC
 #undef CSIMI_TEXT_OF_
 #undef CSIMI_TEXT_OF
-#undef CSIMI_KEEP_SHARE
-#undef CSIMI_KEEP_CALM
-#undef CSIMI_KEEP_RIM
-#undef CSIMI_KEEP_SPAN
-#undef CSIMI_SAG_TIME
-#undef CSIMI_SAG_LEAST
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_REST_WITHIN
-#undef CSIMI_NEAR
-#undef CSIMI_UNSEEN_SHARE
 #undef CSIMI_SECTION
-#undef CSIMI_QUERY_GUARD
-#undef CSIMI_ROUND
 #undef CSIMI_RECORD_MAGIC
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING

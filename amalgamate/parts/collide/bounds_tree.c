@@ -1,9 +1,9 @@
 /* collide/bounds_tree: a tree of boxes that is kept from step to step. */
 #include "private.h"
 
-#define CSIMI_BOUNDS_BINS 12
+enum { CSIMI_BOUNDS_BINS = 12 };
 enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
-#define CSIMI_BOUNDS_WIDE CSIM_R(1e12)
+static const csim_real CSIMI_BOUNDS_WIDE = CSIM_R(1e12);
 enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
 #define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
 
@@ -563,6 +563,4 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     return -1;
 }
 
-#undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
-#undef CSIMI_BOUNDS_BINS

@@ -2,8 +2,8 @@
 #include "private.h"
 
 #define CSIMI_FIELD_MAGIC 0x3264696569667363ull /* "csfieid2" on a little-endian machine */
-#define CSIMI_FIELD_RINGS 16 /* cells a point over heights looks around */
-#define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
+enum { CSIMI_FIELD_RINGS = 16 }; /* cells a point over heights looks around */
+static const csim_real CSIMI_FIELD_LOOK = CSIM_R(8192.0); /* nodes of a grid that are looked at for a plane */
 
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
     csim_mesh_field_def d;
@@ -606,5 +606,3 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 }
 
 #undef CSIMI_FIELD_MAGIC
-#undef CSIMI_FIELD_LOOK
-#undef CSIMI_FIELD_RINGS

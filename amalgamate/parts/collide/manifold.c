@@ -7,8 +7,8 @@
    that no point counts are asked once more without that. */
 #include "private.h"
 
-#define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
-#define CSIMI_LIES CSIM_R(0.5)  /* sine between the axis of a cylinder and a normal: above, it lies on its side */
+static const csim_real CSIMI_FLAT = CSIM_R(1e-4); /* rad: tilt below which a line lies flat */
+static const csim_real CSIMI_LIES = CSIM_R(0.5); /* sine, axis of a cylinder to normal: above, it lies on its side */
 
 /* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
    Points of a first. */
@@ -744,6 +744,3 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
         csimi_meet_shapes(&m);
     return m.count;
 }
-
-#undef CSIMI_FLAT
-#undef CSIMI_LIES

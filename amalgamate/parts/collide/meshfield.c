@@ -4,8 +4,8 @@
 
 enum { CSIMI_PAD = 3 }; /* cells of the grid beyond the mesh */
 enum { CSIMI_SPLITS = 64 }; /* most pieces of an edge */
-#define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
-#define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
+enum { CSIMI_FAR_AWAY = 3 }; /* radii of a cluster of triangles from which its dipole stands for it */
+static const double CSIMI_UNSURE = 0.25; /* winding numbers within this of 1/2 are summed exactly */
 enum { CSIMI_LEAF_TRIANGLES = 4 }; /* as surface.c has them */
 
 /* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
@@ -467,6 +467,3 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
     *field = f;
     return CSIM_OK;
 }
-
-#undef CSIMI_FAR_AWAY
-#undef CSIMI_UNSURE

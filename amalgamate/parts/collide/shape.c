@@ -1,8 +1,8 @@
 /* collide/shape: making shapes, checking them, their mass and their bounds. */
 #include "private.h"
 
-#define CSIMI_FAR CSIM_R(1e18) /* half a world: its square is finite in float too */
-#define CSIMI_LONGEST CSIM_R(1e9)
+static const csim_real CSIMI_FAR = CSIM_R(1e18); /* half a world: its square is finite in float too */
+static const csim_real CSIMI_LONGEST = CSIM_R(1e9);
 
 /* ---- constructors */
 
@@ -405,6 +405,3 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
     sum->mass = m;
     sum->centre = centre;
 }
-
-#undef CSIMI_FAR
-#undef CSIMI_LONGEST

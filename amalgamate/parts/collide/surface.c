@@ -2,7 +2,7 @@
    triangles in a fixed order, so that a step only renews the boxes, from the leaves up, in linear time. */
 #include "private.h"
 
-#define CSIMI_LEAF 4
+enum { CSIMI_SURFACE_LEAF = 4 };
 enum { CSIMI_SURFACE_DEPTH = 64 }; /* of the stack of a query: two entries a level */
 
 /* ---- one triangle */
@@ -67,7 +67,7 @@ CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_
 
 CSIMI_FN int csimi_surface_leaves(int count) {
     int leaves = 1;
-    while (leaves * CSIMI_LEAF < count) leaves *= 2;
+    while (leaves * CSIMI_SURFACE_LEAF < count) leaves *= 2;
     return leaves;
 }
 
@@ -183,8 +183,8 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     first[0] = 0;
     size[top++] = count;
     while (top > 0) { /* the lower half of the leaves is full: what goes there is on one side */
-        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_LEAF;
-        if (n <= CSIMI_LEAF) continue;
+        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_SURFACE_LEAF;
+        if (n <= CSIMI_SURFACE_LEAF) continue;
         csimi_split_sort(n, order + from, triangle, x, keys);
         first[top] = from;
         size[top++] = half;
@@ -221,8 +221,8 @@ static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
     csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
     int i, k;
     csimi_box_empty(box);
-    if (CSIMI_LEAF * leaf >= s->count) return;
-    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
+    if (CSIMI_SURFACE_LEAF * leaf >= s->count) return;
+    for (i = 3 * CSIMI_SURFACE_LEAF * leaf; i < 3 * csimi_imin(CSIMI_SURFACE_LEAF * (leaf + 1), s->count); ++i)
         for (k = 0; k < 3; ++k) {
             const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
             lower[k] = csimi_min(lower[k], x);
@@ -290,8 +290,8 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
             w->stack[w->top++] = 2 * node;
             continue;
         }
-        w->next = CSIMI_LEAF * (node - w->surface->leaves);
-        w->end = csimi_imin(w->next + CSIMI_LEAF, w->surface->count);
+        w->next = CSIMI_SURFACE_LEAF * (node - w->surface->leaves);
+        w->end = csimi_imin(w->next + CSIMI_SURFACE_LEAF, w->surface->count);
     }
     return w->next < w->end ? w->next++ : -1;
 }
@@ -299,7 +299,7 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
     float lower[3], upper[3];
-    int node = s->leaves + triangle / CSIMI_LEAF, k;
+    int node = s->leaves + triangle / CSIMI_SURFACE_LEAF, k;
     csimi_store3(x, p);
     for (k = 0; k < 3; ++k) {
         lower[k] = csimi_box_outward(x[k], -1);
@@ -308,7 +308,7 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
     for (; node > 0; node /= 2) csimi_box_add(s->box + csimi_surface_box(node), lower, upper, 1);
 }
 
-#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
+static const float CSIMI_RAY_ROOM = 1.2e-6f; /* relative: of ten roundings of floats */
 
 /* What waits: bits of where the ray enters, which are in order as numbers >= 0 are, and below them what is left from
    the node to the largest number: of those as far away the one of the lower number waits longest. */
@@ -447,8 +447,8 @@ CSIMI_FN bool csimi_surface_ray_leaf(csimi_surface_ray *r) {
                 node = csimi_surface_ray_push(r, node, met, enter);
         }
         if (node == 0) continue;
-        r->next = CSIMI_LEAF * (node - leaves);
-        r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+        r->next = CSIMI_SURFACE_LEAF * (node - leaves);
+        r->end = csimi_imin(r->next + CSIMI_SURFACE_LEAF, r->surface->count);
         if (r->next < r->end) return true;
     }
     return false;
@@ -503,14 +503,14 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
     int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
     while (top > 0) {
-        const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
+        const int node = stack[--top], first = CSIMI_SURFACE_LEAF * (node - s->leaves);
         if (csimi_box_distance2(s->box + csimi_surface_box(node), x) > 0) continue;
         if (node < s->leaves) {
             stack[top++] = 2 * node + 1;
             stack[top++] = 2 * node;
             continue;
         }
-        for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
+        for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i) {
             const int *t = s->triangle + 3 * (size_t)i;
             csim_vec3 a, b, c, d;
             csim_real w[3];
@@ -562,8 +562,8 @@ static void csimi_surface_descend(csimi_surface_query *q) {
         csim_real left, right;
         if (csimi_box_distance2(s->box + csimi_surface_box(node), q->p) > q->best) continue;
         if (node >= s->leaves) {
-            int first = CSIMI_LEAF * (node - s->leaves);
-            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
+            int first = CSIMI_SURFACE_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i) csimi_surface_try(q, i);
             continue;
         }
         left = csimi_box_distance2(s->box + csimi_surface_box(2 * node), q->p);
@@ -612,8 +612,8 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool
         int node = stack[--top];
         if (csimi_box_distance2(s->box + csimi_surface_box(node), p) > 0) continue;
         if (node >= s->leaves) {
-            int first = CSIMI_LEAF * (node - s->leaves);
-            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
+            int first = CSIMI_SURFACE_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_SURFACE_LEAF, s->count); ++i)
                 sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v, &around));
             continue;
         }
@@ -651,6 +651,3 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
     hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
     return true;
 }
-
-#undef CSIMI_LEAF
-#undef CSIMI_RAY_ROOM

@@ -6,10 +6,10 @@
    trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 #include "private.h"
 
-#define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
-#define CSIMI_BURST_PIECE CSIMI_WIDE(72.0) /* as long as a piece, where a contact reaches many */
-#define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
-#define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
+static const csimi_wide CSIMI_BURST_VISIT = 256; /* multiplications that take as long as a contact in a sweep */
+static const csimi_wide CSIMI_BURST_PIECE = CSIMI_WIDE(72.0); /* as long as a piece, where a contact reaches many */
+static const csimi_wide CSIMI_BURST_MOST = 64; /* sweeps that a factor may cost: beyond that they go on alone */
+static const csimi_wide CSIMI_BURST_ROUNDING = CSIMI_WIDE(1e-8); /* of the first merit, a square */
 
 #define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
 #ifdef CSIMI_COUPLES
@@ -687,7 +687,3 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_MOST
-#undef CSIMI_BURST_PIECE
-#undef CSIMI_BURST_VISIT
-#undef CSIMI_BURST_ROUNDING

@@ -8,7 +8,7 @@
 #include "private.h"
 
 enum { CSIMI_CCS_PATIENCE = 5000, CSIMI_CCS_INNER = 200 };
-#define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
+static const csim_real CSIMI_CCS_RELAX = CSIM_R(1.6); /* over-relaxation of u */
 
 /* What both levels share. */
 typedef struct csimi_ccs {
@@ -377,5 +377,3 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-#undef CSIMI_CCS_RELAX

@@ -1,7 +1,7 @@
 /* solve/centre: COND centres virtual nodes until they slip no more, and couples distant contacts that closed. */
 #include "cond.h"
 
-#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
+static const csim_real CSIMI_COND_THREAD = CSIM_R(1e-6); /* shares of kappa */
 
 /* Whether a contact closed that was taken for distant. */
 CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
@@ -145,5 +145,3 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
     for (m = 0; m < c->map.contacts; ++m)
         if (c->centre.share[m] >= c->centre.full) c->centre.share[m] = full;
 }
-
-#undef CSIMI_COND_THREAD

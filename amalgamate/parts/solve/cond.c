@@ -6,9 +6,9 @@
    with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
 #include "cond.h"
 
-#define CSIMI_COND_SOFT CSIM_R(0.01) /* share of kappa where the whole of it was not solved */
-#define CSIMI_COND_HARDEN 10         /* ... and what it is raised by from there, round by round */
-#define CSIMI_COND_STIFF 1000        /* gain that couplings are stiffened to */
+static const csim_real CSIMI_COND_SOFT = CSIM_R(0.01); /* share of kappa where the whole of it was not solved */
+enum { CSIMI_COND_HARDEN = 10 }; /* ... and what it is raised by from there, round by round */
+enum { CSIMI_COND_STIFF = 1000 }; /* gain that couplings are stiffened to */
 
 /* ---- memory */
 
@@ -387,7 +387,3 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
         csimi_pop(arena, mark);
     }
 }
-
-#undef CSIMI_COND_SOFT
-#undef CSIMI_COND_HARDEN
-#undef CSIMI_COND_STIFF

@@ -3,7 +3,7 @@
    inexactly, by the four methods Macklin et al. 2019 compare in their figure 11. Rows with P = 0 are off: x stays 0. */
 #include "private.h"
 
-#define CSIMI_LINEAR_ENOUGH 1e-20 /* of the first residual, a square */
+static const double CSIMI_LINEAR_ENOUGH = 1e-20; /* of the first residual, a square */
 
 CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -163,5 +163,3 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
     default: return csimi_linear_pcr(s, most);
     }
 }
-
-#undef CSIMI_LINEAR_ENOUGH

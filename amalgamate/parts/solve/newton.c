@@ -13,7 +13,7 @@
 enum { CSIMI_NEWTON_INNER = 40 };    /* linear iterations of a step, the paper's */
 enum { CSIMI_NEWTON_PATIENCE = 10 }; /* steps without a halving of the measure */
 enum { CSIMI_NEWTON_PROXIMAL = 6 };  /* the same in a proximal step */
-#define CSIMI_NEWTON_OFF CSIM_R(1e8) /* 1 / the least alpha: r_n = 0 and nothing else */
+static const csim_real CSIMI_NEWTON_OFF = CSIM_R(1e8); /* 1 / the least alpha: r_n = 0 and nothing else */
 
 typedef struct csimi_newton {
     csimi_linear system;
@@ -378,5 +378,3 @@ CSIMI_FN bool csimi_newton_proximal(csimi_impulse_run *run) {
     csimi_newton_loop(&f, &t, centre, run->target, run);
     return csimi_newton_end(&t, run);
 }
-
-#undef CSIMI_NEWTON_OFF

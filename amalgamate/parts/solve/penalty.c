@@ -8,7 +8,7 @@
    The certificate is that of the rigid contacts, which springs meet only where nothing presses. */
 #include "private.h"
 
-#define CSIMI_PENALTY_SAFE CSIM_R(0.25) /* most K per effective mass that the explicit form takes unasked */
+static const csim_real CSIMI_PENALTY_SAFE = CSIM_R(0.25); /* most K per mass that explicit steps take unasked */
 
 /* What a call needs besides the solver inside. */
 typedef struct csimi_penalty {
@@ -168,5 +168,3 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-#undef CSIMI_PENALTY_SAFE

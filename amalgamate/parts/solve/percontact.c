@@ -6,8 +6,8 @@
 #include "private.h"
 
 enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
-#define CSIMI_PERCONTACT_LEAST CSIM_R(0.7)
-#define CSIMI_PERCONTACT_DECAY CSIM_R(0.99)
+static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7);
+static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99);
 
 typedef struct csimi_percontact {
     csimi_watch watch;
@@ -89,6 +89,3 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     }
     return csimi_watch_close(&s.watch);
 }
-
-#undef CSIMI_PERCONTACT_LEAST
-#undef CSIMI_PERCONTACT_DECAY

@@ -4,14 +4,14 @@
 
 /* An iterate is lost when its residual is so far above the best one's, or above the lowest of the phase. A coarse step
    may raise it by orders of magnitude before it pays; a plain iteration never should. */
-#define CSIMI_LOST_BEST 1e4
-#define CSIMI_LOST_LOWEST 100
-#define CSIMI_LOST_PLAIN 100
-#define CSIMI_GREW 4     /* in one step: pairs of the ring that describe another regime are forgotten */
-#define CSIMI_HALVED 0.5 /* Newton converges: rigid bodies go on with it */
-#define CSIMI_KEEP 0.7   /* of the best residual: worth a copy */
-#define CSIMI_NEWS 0.9   /* of the lowest residual: progress */
-#define CSIMI_LEAVE 0.1  /* of the best residual: the corrections are tried again */
+static const double CSIMI_LOST_BEST = 1e4;
+enum { CSIMI_LOST_LOWEST = 100 };
+enum { CSIMI_LOST_PLAIN = 100 };
+enum { CSIMI_GREW = 4 }; /* in one step: pairs of the ring that describe another regime are forgotten */
+static const double CSIMI_HALVED = 0.5; /* Newton converges: rigid bodies go on with it */
+static const double CSIMI_KEEP = 0.7; /* of the best residual: worth a copy */
+static const double CSIMI_NEWS = 0.9; /* of the lowest residual: progress */
+static const double CSIMI_LEAVE = 0.1; /* of the best residual: the corrections are tried again */
 
 enum {
     CSIMI_IDLE = 40,         /* iterations of a phase without progress: the corrections have locked in */
@@ -178,12 +178,3 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
     while (rules[i].rings != rings || !rules[i].event(c)) ++i;
     rules[i].remedy(c);
 }
-
-#undef CSIMI_LOST_BEST
-#undef CSIMI_LOST_LOWEST
-#undef CSIMI_LOST_PLAIN
-#undef CSIMI_GREW
-#undef CSIMI_HALVED
-#undef CSIMI_KEEP
-#undef CSIMI_NEWS
-#undef CSIMI_LEAVE

@@ -1,7 +1,7 @@
 /* sparse/aggregate: cuts a graph into pieces of like size: seeds far apart, then Voronoi cells around their centres. */
 #include "private.h"
 
-#define CSIMI_FAR 0x7fffffff
+enum { CSIMI_UNREACHED = 0x7fffffff };
 
 CSIMI_FN size_t csimi_aggregate_scratch(int n) { return 4 * (size_t)n + 1; }
 
@@ -27,7 +27,7 @@ static int csimi_aggregate_seeds(int n, const int *row, const int *col, int coun
                                  int *distance, int *queue) {
     int made, i, next = 0;
     for (i = 0; i < n; i++) {
-        distance[i] = CSIMI_FAR;
+        distance[i] = CSIMI_UNREACHED;
         aggregate[i] = -1;
     }
     for (made = 0; made < count && distance[next] > 0; made++) {
@@ -51,7 +51,7 @@ static double csimi_aggregate_square(const csim_real *x, int i, const double *c)
 static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const csim_real *x, int made,
                                     const int *seed, int *aggregate, int *distance, int *queue) {
     int i, k;
-    for (i = 0; i < n; i++) distance[i] = CSIMI_FAR;
+    for (i = 0; i < n; i++) distance[i] = CSIMI_UNREACHED;
     for (k = 0; k < made; k++) {
         queue[k] = seed[k];
         distance[seed[k]] = 0;
@@ -60,7 +60,7 @@ static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const
     csimi_aggregate_walk(row, col, made, queue, distance, aggregate);
     for (i = 0; i < n; i++) {
         double best = 1e300, c[3], d;
-        if (distance[i] < CSIMI_FAR) continue;
+        if (distance[i] < CSIMI_UNREACHED) continue;
         aggregate[i] = 0;
         c[0] = (double)x[3 * i];
         c[1] = (double)x[3 * i + 1];
@@ -106,5 +106,3 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
     }
     return made;
 }
-
-#undef CSIMI_FAR

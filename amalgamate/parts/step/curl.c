@@ -4,7 +4,7 @@
    and one that misses ends its own iterations and no others. Most steps never get here. */
 #include "private.h"
 
-#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
+static const csim_real CSIMI_TURN = CSIM_R(0.5); /* rad: of an edge of a cable in a step */
 enum { CSIMI_TURN_PASSES = 30 };
 
 static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) {
@@ -114,5 +114,3 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
 }
-
-#undef CSIMI_TURN

@@ -192,7 +192,10 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
-    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
+#if CSIMI_SIDE_BY_SIDE
+    csimi_collide_early(&d, pairs, arena);
+#endif
+    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;

@@ -2,7 +2,7 @@
    alone; what islands share is gathered afterwards. */
 #include "private.h"
 
-#define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
+static const double CSIMI_NEAR = 1e-3; /* figures up to which a missed solve is kept as it is */
 
 /* The arrays of one island's problem; laid out for the largest that can be. */
 typedef struct csimi_island_work {
@@ -586,5 +586,3 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-#undef CSIMI_NEAR

@@ -3,12 +3,12 @@
    found out about a pile then stays true, and stacks stand. Gaps follow points that are fixed to the bodies. */
 #include "private.h"
 
-#define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
-#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth after a dozen of certified frames */
-#define CSIMI_KEEP_RIM CSIM_R(0.9)      /* cosine of what a rim leans, where a curved edge touches a straight one */
-#define CSIMI_KEEP_SPAN CSIM_R(0.9)     /* of the area that the best four points span: as good */
-#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames, */
-#define CSIMI_SAG_LEAST CSIM_R(1e-6)    /* m: all but this */
+static const csim_real CSIMI_KEEP_SHARE = CSIM_R(0.0231); /* of the smaller bound: 10 mm for a cube of 500 mm ... */
+static const csim_real CSIMI_KEEP_CALM = CSIM_R(0.1); /* ... of which a tenth after a dozen of certified frames */
+static const csim_real CSIMI_KEEP_RIM = CSIM_R(0.9); /* cosine of what a rim leans, a curved edge at a straight one */
+static const csim_real CSIMI_KEEP_SPAN = CSIM_R(0.9); /* of the area that the best four points span: as good */
+static const csim_real CSIMI_SAG_TIME = CSIM_R(1.0); /* s: in which a certified pile rises out of its sag, */
+static const csim_real CSIMI_SAG_LEAST = CSIM_R(1e-6); /* m: all but this */
 
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
@@ -67,8 +67,8 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
-                            const csim_pose *now) {
+static void csimi_emit_kept_one(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
+                                const csim_pose *now) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
@@ -91,22 +91,24 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
+    const csim_pose p = csimi_keep_pose(s, a->item), q = csimi_keep_pose(s, b->item);
+    const csim_real share = k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM;
+    const csim_real far = csimi_keep_distance(s, a->item, b->item) * share;
+    return csim_length(csim_sub(csim_sub(p.position, k->pose[0].position),
+                                csim_sub(q.position, k->pose[1].position))) +
+               csimi_turned_by(s, a->item, p.rotation, k->pose[0].rotation) +
+               csimi_turned_by(s, b->item, q.rotation, k->pose[1].rotation) <=
+           far;
+}
+
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     csim_pose now[2];
-    csim_real far, moved;
-    int i;
-    now[0] = csimi_keep_pose(s, a->item);
-    now[1] = csimi_keep_pose(s, b->item);
-    far = csimi_keep_distance(s, a->item, b->item) * (k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM);
-    moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
-                                 csim_sub(now[1].position, k->pose[1].position))) +
-            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
-            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
-    if (!(moved <= far)) return false;
-    for (i = first; i >= 0; i = d->kept_next[i]) csimi_emit_kept(d, a, b, i, now);
-    return true;
+    now[0] = csimi_keep_pose(&d->world->store, a->item);
+    now[1] = csimi_keep_pose(&d->world->store, b->item);
+    for (; first >= 0; first = d->kept_next[first]) csimi_emit_kept_one(d, a, b, first, now);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
@@ -233,10 +235,3 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
     }
     return base + own->push;
 }
-
-#undef CSIMI_KEEP_SHARE
-#undef CSIMI_KEEP_CALM
-#undef CSIMI_KEEP_SPAN
-#undef CSIMI_KEEP_RIM
-#undef CSIMI_SAG_TIME
-#undef CSIMI_SAG_LEAST

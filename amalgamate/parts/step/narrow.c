@@ -38,32 +38,40 @@ static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_o
     return first || second;
 }
 
+static bool csimi_objects_meet(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_store *s = &d->world->store;
+    if (s->body[a->body].motion != CSIM_DYNAMIC && s->body[b->body].motion != CSIM_DYNAMIC) return false;
+    return a->body == b->body ? !csimi_neighbours(s, a->item, b->item) : csimi_objects_may_touch(d, a, b);
+}
+
+static void csimi_trade(const csimi_object **a, const csimi_object **b) {
+    const csimi_object *own = *a;
+    *a = *b;
+    *b = own;
+}
+
+/* Whether both are shapes; the one that moves freely comes first. */
+static bool csimi_are_shapes(const csimi_detector *d, const csimi_object **a, const csimi_object **b) {
+    const csimi_body *body = d->world->store.body;
+    if ((*a)->kind != CSIMI_OBJECT_SHAPE || (*b)->kind != CSIMI_OBJECT_SHAPE) return false;
+    if (body[(*a)->body].motion != CSIM_DYNAMIC) csimi_trade(a, b);
+    return true;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
    sides look for each other. */
-CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
-    const csimi_object *a = d->object + i, *b = d->object + j;
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
+    const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    if (csimi_senses(d, a, b)) return;
-    if (A->motion != CSIM_DYNAMIC && B->motion != CSIM_DYNAMIC) return;
-    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
-        return;
-    if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
-        if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
-            csimi_collide_shapes(d, b, a);
-        else
-            csimi_collide_shapes(d, a, b);
+    d->pair = pair;
+    if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
+    if (csimi_are_shapes(d, &a, &b)) {
+        csimi_collide_shapes(d, a, b);
         return;
     }
-    if (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) { /* the solid first */
-        const csimi_object *swap = a;
-        a = b;
-        b = swap;
-    } else if (a->kind == CSIMI_OBJECT_SHAPE) {
-        const csimi_object *swap = a;
-        a = b;
-        b = swap;
-    }
+    if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
+        csimi_trade(&a, &b); /* the solid first */
     csimi_collide_points(d, a, b);
     if (a->kind != CSIMI_OBJECT_SOLID) return;
     if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
@@ -80,3 +88,42 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
         csimi_touch_sheets(d, a, b);
 }
+
+/* ---- shapes ahead of the rest, by several threads: what they find lies in memory that detection leaves */
+
+#if CSIMI_SIDE_BY_SIDE
+enum { CSIMI_EARLY_PAIRS = 64, CSIMI_EARLY_TOUCHES = 8 }; /* of a range; touches that a pair has room for */
+
+typedef struct csimi_early_job {
+    csimi_detector *d;
+    csim_touch *touch;
+} csimi_early_job;
+
+static void csimi_early_range(void *context, int begin, int end) {
+    const csimi_early_job *job = (const csimi_early_job *)context;
+    const csimi_detector *d = job->d;
+    const csimi_skin *skin = d->world->store.skin;
+    csim_touch *at = job->touch + (ptrdiff_t)CSIMI_EARLY_TOUCHES * begin;
+    const csim_touch *last = job->touch + (ptrdiff_t)CSIMI_EARLY_TOUCHES * end;
+    for (; begin < end; begin++) {
+        const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
+        d->early[begin].touch = NULL;
+        if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
+        if (!skin[a->item].sensor && !skin[b->item].sensor)
+            at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
+    }
+}
+
+CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
+    csimi_early_job job;
+    if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;
+    job.d = d;
+    d->early = CSIMI_PUSH(arena, csimi_early, pairs);
+    job.touch = CSIMI_PUSH(arena, csim_touch, (size_t)CSIMI_EARLY_TOUCHES * (size_t)pairs);
+    if (arena->overflow)
+        d->early = NULL;
+    else
+        csimi_parallel(&d->world->def.tasks, pairs, CSIMI_EARLY_PAIRS, csimi_early_range, &job);
+    arena->overflow = false;
+}
+#endif

@@ -19,6 +19,13 @@
 #define CSIMI_ALONE 0
 #endif
 #define CSIMI_SIDE_BY_SIDE !CSIMI_ALONE /* whether threads may share the islands of a step */
+CSIM_INLINE bool csimi_has_threads(const csim_world *w) {
+#ifdef CONDSIM_OPENMP
+    return (void)w, true;
+#else
+    return w->def.tasks.run != NULL;
+#endif
+}
 /* Whether impulses are solved for where they are: nobody asks afterwards how they began. */
 #if defined(CONDSIM_NO_RESTRAINT) && defined(CONDSIM_NO_BOUNDED)
 #define CSIMI_IN_PLACE 1
@@ -257,12 +264,21 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Scale of last impulses: forces persist, so impulses go with h. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 
+/* What two shapes have between them, found by one of several threads before pairs are gone through; touch null: not
+   looked for. */
+typedef struct csimi_early {
+    csim_touch *touch;
+    int count;
+} csimi_early;
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
     csimi_object *object;
     csim_real *lower, *upper;
     int *group, *pairs;
+    csimi_early *early; /* [pairs] or null */
+    int pair;           /* at hand */
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
@@ -290,16 +306,20 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 #ifndef CONDSIM_NO_SLEEP
 #define CSIMI_HAS_STANDING 1
 CSIMI_FN void csimi_index_standing(csimi_detector *d);
-/* False: one of them has moved, or they had none. */
-CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+/* The first contact that these two had in the last step; -1: one of them has moved, or they had none. */
+CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
 CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
 CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
 #define CSIMI_HAS_STANDING 0
 CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
-CSIM_INLINE bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    return (void)d, (void)a, (void)b, false;
+CSIM_INLINE int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return (void)d, (void)a, (void)b, -1;
+}
+CSIM_INLINE void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+    (void)d, (void)a, (void)b, (void)first;
 }
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
@@ -364,6 +384,9 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius);
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
 /* ---- shapes.c, points.c, edges.c: what two objects have that can meet */
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+/* The same ahead, into at: how many touches there are; 0 also where they do not fit or are told again. */
+CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
+                                csim_touch *at, int room);
 CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b);
@@ -388,8 +411,9 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* These once more, where neither shape has moved far since they were found. */
-CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Whether neither shape has moved far since they were found; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);
@@ -401,7 +425,8 @@ CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int sh
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
                                   csim_real approach);
 /* ---- narrow.c: two objects whose bounds meet */
-CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair);
+CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena); /* shapes, by threads */
 /* ---- touch.c: cables against cables, edges of sheets, of cables at solids and sheets */
 CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, const csimi_object *b);

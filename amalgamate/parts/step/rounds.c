@@ -294,14 +294,6 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
-
-static bool csimi_has_threads(const csim_world *w) {
-#ifdef CONDSIM_OPENMP
-    return (void)w, true;
-#else
-    return w->def.tasks.run != NULL;
-#endif
-}
 #endif
 
 CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {

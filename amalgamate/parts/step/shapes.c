@@ -40,22 +40,66 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
 }
 #endif
 
+static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, const csimi_object *b) {
+    return csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
+}
+
+/* Whether contacts of the last step are told again; the first of those that there were, or -1. */
+static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
+                             int *first) {
+    const bool keeps = csimi_keeps(d->world);
+    *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+}
+
+/* What comes near before kept contacts are looked for again is found too. */
+static csim_real csimi_far_of(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return csimi_keeps(d->world) ? csimi_keep_distance(&d->world->store, a->item, b->item) : 0;
+}
+
+static int csimi_look_between(const csimi_detector *d, const csimi_object *a, const csimi_object *b, csim_touch *out,
+                              int room) {
+    const csimi_store *s = &d->world->store;
+    const csim_real reach = a->margin + b->margin + (csimi_thickness_of(s, a) + csimi_thickness_of(s, b));
+    return csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
+                            reach + csimi_far_of(d, a, b), out, room);
+}
+
+#if CSIMI_SIDE_BY_SIDE
+CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
+                                csim_touch *at, int room) {
+    int first, count;
+    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first)) return 0;
+    count = csimi_look_between(d, a, b, at, room);
+    if (count > room) return 0;
+    d->early[pair].touch = at;
+    return d->early[pair].count = count;
+}
+#endif
+
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    csim_world *w = d->world;
-    csimi_store *s = &w->store;
+    csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
-    int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    const bool keeps = csimi_keeps(w);
-    const csim_real reach = a->margin + b->margin + thickness;
-    csim_real far = 0;
+    int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    const bool keeps = csimi_keeps(d->world);
+    const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
-    uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    const int first = keeps ? csimi_find_kept(d, key) : -1;
-    if (keeps ? first >= 0 && csimi_keep_pair(d, a, b, first) : csimi_emit_standing(d, a, b)) return;
-    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
+    const uint64_t key = csimi_pair_key(s, a, b);
+    if (csimi_told_again(d, a, b, key, &first)) {
+        if (keeps)
+            csimi_emit_kept(d, a, b, first);
+        else
+            csimi_emit_standing(d, a, b, first);
+        return;
+    }
+    if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
+        out = d->early[d->pair].touch;
+        n = d->early[d->pair].count;
+    } else {
+        n = csimi_look_between(d, a, b, out, room);
+    }
     if (n > room) {
         d->needed += n - room;
         n = room;

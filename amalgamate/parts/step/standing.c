@@ -47,12 +47,12 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
         if (i == 0 || !csimi_same_shapes(c + i, c + i - 1)) csimi_last_put(&d->kept, csimi_shapes_key(c + i), i);
 }
 
-CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     const csimi_store *s = &d->world->store;
     const csimi_last_table *r = &d->kept;
     csim_contact_info pair;
-    int at, i;
-    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return false;
+    int at;
+    if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return -1;
     pair.body_a.index1 = (uint32_t)a->body + 1u;
     pair.body_b.index1 = (uint32_t)b->body + 1u;
     pair.shape_a = csimi_own_shape(s, a->body, a->item);
@@ -60,10 +60,14 @@ CSIMI_FN bool csimi_emit_standing(csimi_detector *d, const csimi_object *a, cons
     at = csimi_slot_of(r, csimi_shapes_key(&pair));
     while (r->table[at] >= 0 && !csimi_same_shapes(s->contact + r->table[at], &pair))
         at = (at + 1) & (r->table_size - 1);
-    if (r->table[at] < 0) return false;
-    for (i = r->table[at]; i < s->count.contacts && csimi_same_shapes(s->contact + i, &pair); i++)
-        csimi_found_shapes(d, a, b, s->contact[i].id, s->contact[i].point, s->contact[i].normal, s->contact[i].gap);
-    return true;
+    return r->table[at];
+}
+
+CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+    const csimi_store *s = &d->world->store;
+    const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
+    for (k = c; k < end && csimi_same_shapes(k, c); k++)
+        csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
 }
 
 /* ---- steps alike */

@@ -11,7 +11,7 @@
    of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 #include "private.h"
 
-#define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
+static const csim_real CSIMI_UNSEEN_SHARE = 16; /* a pair whose motion hides a slack over this is not looked at */
 
 typedef struct csimi_eye {
     csim_world *w;
@@ -204,10 +204,10 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
-    if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
+    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false;
+    if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) return false;
     if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
-    if (own >= 0 && s->skin[own].sensor) return false;
-    return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
+    return !(own >= 0 && s->skin[own].sensor) && csimi_may_touch(&e->filter, slot, own, other, b);
 }
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
@@ -390,5 +390,3 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->penetration = e.deepest;
     csimi_pop(arena, mark);
 }
-
-#undef CSIMI_UNSEEN_SHARE

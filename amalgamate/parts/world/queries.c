@@ -1,7 +1,7 @@
 /* world/queries: the doors of queries, and what they ask of one leaf of the tree. */
 #include "private.h"
 
-#define CSIMI_QUERY_GUARD 0x435351u /* "CSQ" */
+enum { CSIMI_QUERY_GUARD = 0x435351u }; /* "CSQ" */
 
 CSIM_API csim_query_def csim_default_query_def(void) {
     csim_query_def d;
@@ -546,5 +546,3 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
     if (q.kept > 0) *hit = first;
     return q.kept > 0;
 }
-
-#undef CSIMI_QUERY_GUARD
