@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 743327b4a4b122ad
+   Hash of the parts: c0c598d4b2783081
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1613,7 +1613,8 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
 /* Makes room (heap worlds): each capacity at least as given, in memory that has been written to, so that no step waits
-   for the system to give it. The world is unchanged otherwise.
+   for the system to give it, and lists which unknowns the bodies at hand couple, which the first step would do. The
+   world is unchanged otherwise.
    Fails: CSIM_OUT_OF_MEMORY, CSIM_OUT_OF_RANGE; CSIM_CAPACITY in a caller's block that is too small. */
 CSIM_API csim_status csim_world_reserve(csim_world *world, const csim_capacity *capacity);
 /* What there is room for now. world must not be null here and in the getters below that return no status. */
@@ -6892,6 +6893,7 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
 CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
+CSIMI_FN void csimi_plan_step(csim_world *world); /* builds it before the first step that needs it. step.c */
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 /* A and b from the potentials at a state; frame->b and A are cleared first. */
@@ -17007,7 +17009,7 @@ enum { CSIMI_BOUNDS_BINS = 12 };
 enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 static const csim_real CSIMI_BOUNDS_WIDE = CSIM_R(1e12);
 enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
-#define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
+static const double CSIMI_BOUNDS_DECAY = 1.3; /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
     const size_t n = (size_t)capacity;
@@ -17564,8 +17566,6 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     }
     return -1;
 }
-
-#undef CSIMI_BOUNDS_DECAY
 #endif
 
 /* ==== begin collide/rayfour.c =================================================================================== */
@@ -21162,9 +21162,9 @@ CSIMI_FN void csimi_nodal_product(const csimi_nodal *nodal, const csim_real *x, 
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS)
+static const csimi_wide CSIMI_CERT_NOISE = (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS);
 /* Of a speed: impulses whose last bits are worth more are too coarse to be forgiven. */
-#define CSIMI_CERT_COARSE CSIMI_WIDE(0.01)
+static const csimi_wide CSIMI_CERT_COARSE = CSIMI_WIDE(0.01);
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -21747,8 +21747,6 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     return csimi_certify(problem, v, lambda, scratch, scratch_bytes, certificate);
 }
 
-#undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
 CSIMI_COLD
 /* ==== begin solve/traits.c ====================================================================================== */
@@ -21877,7 +21875,7 @@ CSIMI_WARM
    pair, the Gram matrix kept up to date by one row a step. */
 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
-#define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
+static const csimi_wide CSIMI_ANDERSON_TIKHONOV = CSIMI_WIDE_SMALL;
 
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
     const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
@@ -22060,8 +22058,6 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
     combination.next = next;
     csimi_parallel(tasks, a->n, CSIMI_CHUNK, csimi_combine_range, &combination);
 }
-
-#undef CSIMI_ANDERSON_TIKHONOV
 #endif
 
 /* ==== begin solve/single.c ====================================================================================== */
@@ -26778,7 +26774,7 @@ static const csimi_wide CSIMI_BURST_PIECE = CSIMI_WIDE(72.0); /* as long as a pi
 static const csimi_wide CSIMI_BURST_MOST = 64; /* sweeps that a factor may cost: beyond that they go on alone */
 static const csimi_wide CSIMI_BURST_ROUNDING = CSIMI_WIDE(1e-8); /* of the first merit, a square */
 
-#define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
+static const csim_real CSIMI_BURST_CLOSES = CSIM_R(0.25); /* speed of parting over pace: it may still close */
 #ifdef CSIMI_COUPLES
 #define CSIMI_BURST_COUPLED(s, field) ((s)->basis.coupled.field)
 #else
@@ -27453,7 +27449,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 }
 
 #undef CSIMI_BURST_COUPLED
-#undef CSIMI_BURST_CLOSES
 #endif
 
 /* ==== begin solve/sweep.c ======================================================================================= */
@@ -27475,7 +27470,7 @@ enum { CSIMI_SWEEP_LAST = 8 }; /* rounding errors of an impulse: no measure is a
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
-#define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
+static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a start that knows the answer */
 enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
@@ -27938,7 +27933,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_SWEEP_KNOWN
 #endif
 
 /* ==== begin solve/delassus.c ==================================================================================== */
@@ -31821,7 +31815,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
        CSIMI_BOUNDED_ROW = 16 };
 enum { CSIMI_PUSH_SPEED = 3 }; /* m/s: springs push no faster */
-#define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
+static const csim_real CSIMI_HOLD_SHARE = CSIM_R(0.2); /* of what a joint has drifted, back in a substep */
 
 /* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */
 typedef struct csimi_soft {
@@ -32578,7 +32572,6 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     return CSIM_OK;
 }
 
-#undef CSIMI_HOLD_SHARE
 #if CSIMI_QUADS
 #undef CSIMI_FOUR
 #undef CSIMI_FOUR_OF
@@ -47756,6 +47749,14 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
 
 /* ---- the step */
 
+CSIMI_FN void csimi_plan_step(csim_world *w) {
+    csimi_arena arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    csimi_counts all;
+    csimi_open_day(w, &all);
+    if (w->pattern_stale) (void)csimi_build_pattern(w, &arena); /* the step tells what it lacks */
+    csimi_close_day(w, &all, false);
+}
+
 /* One attempt of a step, which a sleeper that is touched ends. The frame is in scratch: too large for small stacks. */
 static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena, csimi_step_frame **frame) {
     csimi_counts all;
@@ -52853,6 +52854,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     need = csimi_counts_of(capacity);
     if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
     CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    csimi_plan_step(w);
     return CSIM_OK;
 }
 
@@ -56164,23 +56166,16 @@ CSIMI_WARM
 #undef CSIMI_FOUR_LESS
 #undef CSIMI_FOUR_SIGNS
 #undef CSIMI_FIELD_MAGIC
-#undef CSIMI_BOUNDS_DECAY
 #undef CSIMI_ABREAST_SIZE
-#undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL
 #undef CSIMI_PARAM
-#undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
-#undef CSIMI_BURST_CLOSES
 #undef CSIMI_BURST_COUPLED
 #undef CSIMI_SWEEP_ROUNDING
-#undef CSIMI_SWEEP_KNOWN
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_HOLD_SHARE
 #undef CSIMI_FOUR
 #undef CSIMI_FOUR_OF
 #undef CSIMI_RESTRAIN_LEAST

@@ -95,6 +95,56 @@ TEST(a_step_makes_the_room_it_needs) {
     rolling = 0;
 }
 
+static csim_body_id fall(csim_world *w, csim_real x, csim_real z) {
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_shape box = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
+    csim_body_id id = {0, 0, 0};
+    r.shapes = &box;
+    r.shape_count = 1;
+    r.pose.position = csim_v3(x, 0, z);
+    STATUS(csim_create_rigid(w, &r, &id), CSIM_OK);
+    return id;
+}
+
+/* Boxes in two columns and a cable over them, which fall asleep, are woken, added to and taken from. */
+TEST(a_world_that_reserves_steps_as_one_that_does_not) {
+    int sleeps, i, k, woken = 0;
+    for (sleeps = 0; sleeps < 2; sleeps++) {
+        csim_world_def d = csim_default_world_def();
+        csim_cable_def cable = csim_default_cable_def();
+        csim_world *w[2]; /* the first reserves before every step */
+        csim_body_id box[2][8], id;
+        d.can_sleep = sleeps;
+        cable.start = csim_v3(CSIM_R(-0.6), CSIM_R(0.5), CSIM_R(0.3));
+        cable.end = csim_v3(CSIM_R(0.6), CSIM_R(0.5), CSIM_R(0.3));
+        CASE("%s", sleeps ? "can sleep" : "cannot sleep");
+        for (k = 0; k < 2; k++) {
+            STATUS(csim_create_world(&d, w + k, NULL), CSIM_OK);
+            STATUS(csim_create_ground(w[k], csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &id), CSIM_OK);
+            STATUS(csim_create_cable(w[k], &cable, &id), CSIM_OK);
+            for (i = 0; i < 4; i++) box[k][i] = fall(w[k], CSIM_R(i % 2), CSIM_R(0.11 + 0.22 * (i / 2)));
+        }
+        for (i = 0; i < 500; i++) {
+            csim_capacity c = csim_world_capacity(w[0]);
+            for (k = 0; k < 2; k++) {
+                if (i == 150 || i == 400) box[k][4 + i / 400] = fall(w[k], 0, CSIM_R(0.8));
+                if (i == 350) STATUS(csim_body_set_awake(w[k], box[k][1], true), CSIM_OK);
+                if (i == 352) STATUS(csim_destroy_body(w[k], box[k][3]), CSIM_OK);
+            }
+            if (i == 352) c.contacts += 50;
+            woken += csim_world_stats(w[0]).asleep > 0;
+            STATUS(csim_world_reserve(w[0], &c), CSIM_OK);
+            CHECK(!w[0]->pattern_stale && (i > 0 || w[1]->pattern_stale));
+            CHECK(csim_world_hash(w[0]) == csim_world_hash(w[1]));
+            for (k = 0; k < 2; k++) STATUS(csim_world_step(w[k], CSIM_R(0.01)), CSIM_OK);
+            CHECK(csim_world_hash(w[0]) == csim_world_hash(w[1]));
+            EQUAL(csim_world_stats(w[0]).asleep, csim_world_stats(w[1]).asleep);
+        }
+        for (k = 0; k < 2; k++) csim_destroy_world(w[k]);
+    }
+    CHECK(woken > 100);
+}
+
 TEST(an_allocator_that_gives_no_more_leaves_the_world_as_it_was) {
     purse p = {0, -1};
     csim_world *w = knot(&p, true, 0, NULL, 0), *whole = knot(NULL, true, 20000, NULL, 0);

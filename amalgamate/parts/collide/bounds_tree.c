@@ -5,7 +5,7 @@ enum { CSIMI_BOUNDS_BINS = 12 };
 enum { CSIMI_BOUNDS_EVEN = 28 }; /* below this depth ranges are halved: 28 levels and 31 halvings fit the stacks */
 static const csim_real CSIMI_BOUNDS_WIDE = CSIM_R(1e12);
 enum { CSIMI_BOUNDS_LEAN = 4 }; /* levels that one side of a node may be higher than the other, where it changes */
-#define CSIMI_BOUNDS_DECAY 1.3 /* times the cost when built */
+static const double CSIMI_BOUNDS_DECAY = 1.3; /* times the cost when built */
 
 CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena) {
     const size_t n = (size_t)capacity;
@@ -562,5 +562,3 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
     }
     return -1;
 }
-
-#undef CSIMI_BOUNDS_DECAY

@@ -5,9 +5,9 @@
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS)
+static const csimi_wide CSIMI_CERT_NOISE = (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS);
 /* Of a speed: impulses whose last bits are worth more are too coarse to be forgiven. */
-#define CSIMI_CERT_COARSE CSIMI_WIDE(0.01)
+static const csimi_wide CSIMI_CERT_COARSE = CSIMI_WIDE(0.01);
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -590,6 +590,4 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
     return csimi_certify(problem, v, lambda, scratch, scratch_bytes, certificate);
 }
 
-#undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_COARSE
 #undef CSIMI_CERT_ALL

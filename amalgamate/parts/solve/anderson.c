@@ -3,7 +3,7 @@
 #include "private.h"
 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
-#define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
+static const csimi_wide CSIMI_ANDERSON_TIKHONOV = CSIMI_WIDE_SMALL;
 
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
     const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
@@ -186,5 +186,3 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
     combination.next = next;
     csimi_parallel(tasks, a->n, CSIMI_CHUNK, csimi_combine_range, &combination);
 }
-
-#undef CSIMI_ANDERSON_TIKHONOV

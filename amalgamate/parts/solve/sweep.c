@@ -16,7 +16,7 @@ enum { CSIMI_SWEEP_LAST = 8 }; /* rounding errors of an impulse: no measure is a
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
-#define CSIMI_SWEEP_KNOWN CSIMI_WIDE(0.3) /* measure of a start that knows the answer: the last step was alike */
+static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a start that knows the answer */
 enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
@@ -479,4 +479,3 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_NEAR
 #undef CSIMI_SWEEP_FINE
 #undef CSIMI_SWEEP_FAILS
-#undef CSIMI_SWEEP_KNOWN

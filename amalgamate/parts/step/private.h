@@ -579,6 +579,7 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
 CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *answer);
 /* ---- assemble.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
+CSIMI_FN void csimi_plan_step(csim_world *world); /* builds it before the first step that needs it. step.c */
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 /* A and b from the potentials at a state; frame->b and A are cleared first. */

@@ -441,6 +441,14 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
 
 /* ---- the step */
 
+CSIMI_FN void csimi_plan_step(csim_world *w) {
+    csimi_arena arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    csimi_counts all;
+    csimi_open_day(w, &all);
+    if (w->pattern_stale) (void)csimi_build_pattern(w, &arena); /* the step tells what it lacks */
+    csimi_close_day(w, &all, false);
+}
+
 /* One attempt of a step, which a sleeper that is touched ends. The frame is in scratch: too large for small stacks. */
 static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena, csimi_step_frame **frame) {
     csimi_counts all;

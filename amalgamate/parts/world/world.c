@@ -255,6 +255,7 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     need = csimi_counts_of(capacity);
     if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
     CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    csimi_plan_step(w);
     return CSIM_OK;
 }
 

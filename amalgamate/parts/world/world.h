@@ -309,7 +309,8 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
 /* Makes room (heap worlds): each capacity at least as given, in memory that has been written to, so that no step waits
-   for the system to give it. The world is unchanged otherwise.
+   for the system to give it, and lists which unknowns the bodies at hand couple, which the first step would do. The
+   world is unchanged otherwise.
    Fails: CSIM_OUT_OF_MEMORY, CSIM_OUT_OF_RANGE; CSIM_CAPACITY in a caller's block that is too small. */
 CSIM_API csim_status csim_world_reserve(csim_world *world, const csim_capacity *capacity);
 /* What there is room for now. world must not be null here and in the getters below that return no status. */
