@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c0c598d4b2783081
+   Hash of the parts: fc18b83ac1c6a8d6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -15884,7 +15884,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
                     *foot = c;
                 }
             }
-    return csimi_min(best, CSIMI_FIELD_RINGS * cell);
+    return csimi_min(best, (csim_real)CSIMI_FIELD_RINGS * cell);
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
@@ -17302,7 +17302,7 @@ static void csimi_bounds_empty(csimi_bounds_node *n) {
 /* Bin of a box along an axis. */
 static int csimi_bounds_bin(const csimi_bounds_node *n, int axis, double low, double scale) {
     const double bin = (csimi_bounds_middle(n, axis) - low) * scale;
-    return bin > 0 ? bin < CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
+    return bin > 0 ? bin < (double)CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
 }
 
 /* The bin before which to cut so that surface times number is least; 0: nowhere. */
@@ -17355,7 +17355,7 @@ static int csimi_bounds_part(const csimi_bounds_node *boxes, int *order, int cou
         if (high[k] - low[k] > high[axis] - low[axis]) axis = k;
     }
     if (!(high[axis] > low[axis])) return count / 2;
-    scale = CSIMI_BOUNDS_BINS / (high[axis] - low[axis]);
+    scale = (double)CSIMI_BOUNDS_BINS / (high[axis] - low[axis]);
     cut = csimi_bounds_cut(boxes, order, count, axis, low[axis], scale);
     if (cut == 0) return count / 2;
     for (i = 0; i < count; i++)
@@ -19015,8 +19015,8 @@ CSIMI_COLD
    of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
    neighbours then grow together into polygons, and the corners get back their true coordinates. */
 
-enum { CSIMI_GRID = 1048575 }; /* 2^20 - 1 */
-enum { CSIMI_WELD = 16 }; /* grid steps: corners within are one corner; half of it, faces within are one face */
+#define CSIMI_GRID 1048575 /* 2^20 - 1 */
+#define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
 enum { CSIMI_NONE = 255 };
 
 /* A closed surface of triangles, counter-clockwise from outside. */
@@ -19612,6 +19612,9 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
     }
     return csimi_moments_of_few(function, points, count, volume, centre, second, error);
 }
+
+#undef CSIMI_GRID
+#undef CSIMI_WELD
 #endif
 
 /* ==== begin collide/meshfield.c ================================================================================= */
@@ -24605,9 +24608,9 @@ CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
 /* An iterate is lost when its residual is so far above the best one's, or above the lowest of the phase. A coarse step
    may raise it by orders of magnitude before it pays; a plain iteration never should. */
 static const double CSIMI_LOST_BEST = 1e4;
-enum { CSIMI_LOST_LOWEST = 100 };
-enum { CSIMI_LOST_PLAIN = 100 };
-enum { CSIMI_GREW = 4 }; /* in one step: pairs of the ring that describe another regime are forgotten */
+static const double CSIMI_LOST_LOWEST = 100;
+static const double CSIMI_LOST_PLAIN = 100;
+static const double CSIMI_GREW = 4; /* in one step: pairs of the ring that describe another regime are forgotten */
 static const double CSIMI_HALVED = 0.5; /* Newton converges: rigid bodies go on with it */
 static const double CSIMI_KEEP = 0.7; /* of the best residual: worth a copy */
 static const double CSIMI_NEWS = 0.9; /* of the lowest residual: progress */
@@ -24790,8 +24793,8 @@ CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
    with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
 
 static const csim_real CSIMI_COND_SOFT = CSIM_R(0.01); /* share of kappa where the whole of it was not solved */
-enum { CSIMI_COND_HARDEN = 10 }; /* ... and what it is raised by from there, round by round */
-enum { CSIMI_COND_STIFF = 1000 }; /* gain that couplings are stiffened to */
+static const csim_real CSIMI_COND_HARDEN = 10; /* ... and what it is raised by from there, round by round */
+static const csim_real CSIMI_COND_STIFF = 1000; /* gain that couplings are stiffened to */
 
 /* ---- memory */
 
@@ -27465,7 +27468,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
 enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
-enum { CSIMI_SWEEP_LAST = 8 }; /* rounding errors of an impulse: no measure is aimed at below that */
+static const csimi_wide CSIMI_SWEEP_LAST = 8; /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
@@ -31814,7 +31817,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
        CSIMI_BOUNDED_ROW = 16 };
-enum { CSIMI_PUSH_SPEED = 3 }; /* m/s: springs push no faster */
+static const csim_real CSIMI_PUSH_SPEED = 3; /* m/s: springs push no faster */
 static const csim_real CSIMI_HOLD_SHARE = CSIM_R(0.2); /* of what a joint has drifted, back in a substep */
 
 /* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */
@@ -51804,7 +51807,7 @@ CSIMI_COLD
 #if !defined(CONDSIM_NO_DRAW)
 /* world/draw: lines, triangles and points that show a world. */
 
-enum { CSIMI_ROUND = 16 }; /* pieces of a circle */
+#define CSIMI_ROUND 16 /* pieces of a circle */
 
 CSIM_API csim_draw csim_default_draw(void) {
     static const uint32_t colour[CSIM_DRAW_KIND_COUNT_] = {0xb0c4de, 0x8fbc8f, 0xffa500, 0xff4500, 0xffff00,
@@ -52297,6 +52300,8 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
     csimi_draw_contacts(&pen);
     return CSIM_OK;
 }
+
+#undef CSIMI_ROUND
 #endif
 
 /* ==== begin world/record.c ====================================================================================== */
@@ -56167,6 +56172,8 @@ CSIMI_WARM
 #undef CSIMI_FOUR_SIGNS
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_ABREAST_SIZE
+#undef CSIMI_GRID
+#undef CSIMI_WELD
 #undef CSIMI_CERT_ALL
 #undef CSIMI_PARAM
 #undef CSIMI_TWO
@@ -56211,6 +56218,7 @@ CSIMI_WARM
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_REST_WITHIN
 #undef CSIMI_SECTION
+#undef CSIMI_ROUND
 #undef CSIMI_RECORD_MAGIC
 #undef CSIMI_ABSENT
 #undef CSIMI_NOTHING

@@ -298,7 +298,7 @@ static void csimi_bounds_empty(csimi_bounds_node *n) {
 /* Bin of a box along an axis. */
 static int csimi_bounds_bin(const csimi_bounds_node *n, int axis, double low, double scale) {
     const double bin = (csimi_bounds_middle(n, axis) - low) * scale;
-    return bin > 0 ? bin < CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
+    return bin > 0 ? bin < (double)CSIMI_BOUNDS_BINS ? (int)bin : CSIMI_BOUNDS_BINS - 1 : 0;
 }
 
 /* The bin before which to cut so that surface times number is least; 0: nowhere. */
@@ -351,7 +351,7 @@ static int csimi_bounds_part(const csimi_bounds_node *boxes, int *order, int cou
         if (high[k] - low[k] > high[axis] - low[axis]) axis = k;
     }
     if (!(high[axis] > low[axis])) return count / 2;
-    scale = CSIMI_BOUNDS_BINS / (high[axis] - low[axis]);
+    scale = (double)CSIMI_BOUNDS_BINS / (high[axis] - low[axis]);
     cut = csimi_bounds_cut(boxes, order, count, axis, low[axis], scale);
     if (cut == 0) return count / 2;
     for (i = 0; i < count; i++)

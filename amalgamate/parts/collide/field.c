@@ -299,7 +299,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
                     *foot = c;
                 }
             }
-    return csimi_min(best, CSIMI_FIELD_RINGS * cell);
+    return csimi_min(best, (csim_real)CSIMI_FIELD_RINGS * cell);
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */

@@ -5,8 +5,8 @@
    neighbours then grow together into polygons, and the corners get back their true coordinates. */
 #include "private.h"
 
-enum { CSIMI_GRID = 1048575 }; /* 2^20 - 1 */
-enum { CSIMI_WELD = 16 }; /* grid steps: corners within are one corner; half of it, faces within are one face */
+#define CSIMI_GRID 1048575 /* 2^20 - 1 */
+#define CSIMI_WELD 16      /* grid steps: corners within are one corner; half of it, faces within are one face */
 enum { CSIMI_NONE = 255 };
 
 /* A closed surface of triangles, counter-clockwise from outside. */
@@ -602,3 +602,6 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
     }
     return csimi_moments_of_few(function, points, count, volume, centre, second, error);
 }
+
+#undef CSIMI_GRID
+#undef CSIMI_WELD

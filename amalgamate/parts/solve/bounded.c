@@ -18,7 +18,7 @@
 
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
        CSIMI_BOUNDED_ROW = 16 };
-enum { CSIMI_PUSH_SPEED = 3 }; /* m/s: springs push no faster */
+static const csim_real CSIMI_PUSH_SPEED = 3; /* m/s: springs push no faster */
 static const csim_real CSIMI_HOLD_SHARE = CSIM_R(0.2); /* of what a joint has drifted, back in a substep */
 
 /* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */

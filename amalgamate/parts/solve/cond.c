@@ -7,8 +7,8 @@
 #include "cond.h"
 
 static const csim_real CSIMI_COND_SOFT = CSIM_R(0.01); /* share of kappa where the whole of it was not solved */
-enum { CSIMI_COND_HARDEN = 10 }; /* ... and what it is raised by from there, round by round */
-enum { CSIMI_COND_STIFF = 1000 }; /* gain that couplings are stiffened to */
+static const csim_real CSIMI_COND_HARDEN = 10; /* ... and what it is raised by from there, round by round */
+static const csim_real CSIMI_COND_STIFF = 1000; /* gain that couplings are stiffened to */
 
 /* ---- memory */
 

@@ -5,9 +5,9 @@
 /* An iterate is lost when its residual is so far above the best one's, or above the lowest of the phase. A coarse step
    may raise it by orders of magnitude before it pays; a plain iteration never should. */
 static const double CSIMI_LOST_BEST = 1e4;
-enum { CSIMI_LOST_LOWEST = 100 };
-enum { CSIMI_LOST_PLAIN = 100 };
-enum { CSIMI_GREW = 4 }; /* in one step: pairs of the ring that describe another regime are forgotten */
+static const double CSIMI_LOST_LOWEST = 100;
+static const double CSIMI_LOST_PLAIN = 100;
+static const double CSIMI_GREW = 4; /* in one step: pairs of the ring that describe another regime are forgotten */
 static const double CSIMI_HALVED = 0.5; /* Newton converges: rigid bodies go on with it */
 static const double CSIMI_KEEP = 0.7; /* of the best residual: worth a copy */
 static const double CSIMI_NEWS = 0.9; /* of the lowest residual: progress */

@@ -11,7 +11,7 @@
 #include "private.h"
 
 enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
-enum { CSIMI_SWEEP_LAST = 8 }; /* rounding errors of an impulse: no measure is aimed at below that */
+static const csimi_wide CSIMI_SWEEP_LAST = 8; /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
 #define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */

@@ -1,7 +1,7 @@
 /* world/draw: lines, triangles and points that show a world. */
 #include "private.h"
 
-enum { CSIMI_ROUND = 16 }; /* pieces of a circle */
+#define CSIMI_ROUND 16 /* pieces of a circle */
 
 CSIM_API csim_draw csim_default_draw(void) {
     static const uint32_t colour[CSIM_DRAW_KIND_COUNT_] = {0xb0c4de, 0x8fbc8f, 0xffa500, 0xff4500, 0xffff00,
@@ -494,3 +494,5 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
     csimi_draw_contacts(&pen);
     return CSIM_OK;
 }
+
+#undef CSIMI_ROUND
