@@ -113,6 +113,20 @@ threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on t
     done | median | sed "s#^#| $label | \`$(basename "$1") $(shift; echo "$*")\` | #; s/\$/ | ${ASKED:-1.7} |/"
 }
 
+beside_row() { # LABEL COMMAND...: two runs that share nothing, side by side
+    label=$1
+    shift
+    for i in $(seq "$REPEAT"); do
+        a=$(date +%s%N)
+        timeout 200 "$@" >/dev/null 2>&1
+        b=$(date +%s%N)
+        timeout 200 "$@" >/dev/null 2>&1 &
+        timeout 200 "$@" >/dev/null 2>&1
+        wait
+        ratio $((2 * (b - a))) $(($(date +%s%N) - b))
+    done | median | sed "s#^#| $label | \`$(basename "$1") $(shift; echo "$*")\` | #; s/\$/ | |/"
+}
+
 {
     echo "# Real time, measured"
     echo
@@ -188,6 +202,8 @@ threads_row() { # [ASKED=X] LABEL COMMAND...: seconds of a run by the clock on t
     echo "## Two threads over one"
     echo "| scene | command | ratio | asked |"
     echo "|---|---|---|---|"
+    beside_row "two runs side by side: the machine" build/peers/condsim_float scene=P_1000 \
+        dt=0.0166667 T=5 mode=bounded threads=1
     threads_row "pile of 1000, certified" "$SCENE" pile --size 1000 --seconds 2 --threads @
     ASKED=1.8 threads_row "1000 worlds of ten boxes" build/bench/bench_worlds @
     threads_row "soft ball" "$SCENE" ball --size 17 --steps 20 --threads @
