@@ -202,7 +202,7 @@ beside_row() { # LABEL COMMAND...: two runs that share nothing, side by side
     echo "## Two threads over one"
     echo "| scene | command | ratio | asked |"
     echo "|---|---|---|---|"
-    beside_row "two runs side by side: the machine" build/peers/condsim_float scene=P_1000 \
+    beside_row "two runs side by side" build/peers/condsim_float scene=P_1000 \
         dt=0.0166667 T=5 mode=bounded threads=1
     threads_row "pile of 1000, certified" "$SCENE" pile --size 1000 --seconds 2 --threads @
     ASKED=1.8 threads_row "1000 worlds of ten boxes" build/bench/bench_worlds @
