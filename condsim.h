@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fc18b83ac1c6a8d6
+   Hash of the parts: 488a25617fbd2fca
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6725,9 +6725,11 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* Whether neither shape has moved far since they were found; then they are told once more. */
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Whether neither shape has moved far since they were found, to now [2]; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                               csim_pose *now);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                              const csim_pose *now);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);
@@ -39669,48 +39671,44 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-static void csimi_emit_kept_one(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
-                                const csim_pose *now) {
-    const csimi_store *s = &d->world->store;
-    const csimi_kept *k = s->kept + index;
-    const csim_vec3 n = s->contact[index].normal;
-    csim_vec3 on_b;
-    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
-    csimi_found_kept *own;
-    if (!c) return;
-    own = d->frame->kept + (c - d->frame->found);
-    own->kept = *k;
-    c->part_a = a->item;
-    c->part_b = b->item;
-    c->normal = n;
-    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-    c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-    on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
-    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-    c->meet = csim_add(now[0].position, k->arm[0]);
-    own->meet_b = csim_add(now[1].position, k->arm[1]);
-    c->a = csimi_shape_place(s, a->item, c->meet);
-    c->b = csimi_shape_place(s, b->item, c->meet);
-}
-
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                               csim_pose *now) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
-    const csim_pose p = csimi_keep_pose(s, a->item), q = csimi_keep_pose(s, b->item);
-    const csim_real share = k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM;
-    const csim_real far = csimi_keep_distance(s, a->item, b->item) * share;
-    return csim_length(csim_sub(csim_sub(p.position, k->pose[0].position),
-                                csim_sub(q.position, k->pose[1].position))) +
-               csimi_turned_by(s, a->item, p.rotation, k->pose[0].rotation) +
-               csimi_turned_by(s, b->item, q.rotation, k->pose[1].rotation) <=
-           far;
+    csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
+    now[0] = csimi_keep_pose(s, a->item);
+    now[1] = csimi_keep_pose(s, b->item);
+    if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
+    moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
+                                 csim_sub(now[1].position, k->pose[1].position))) +
+            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
+            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
+    return moved <= far;
 }
 
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    csim_pose now[2];
-    now[0] = csimi_keep_pose(&d->world->store, a->item);
-    now[1] = csimi_keep_pose(&d->world->store, b->item);
-    for (; first >= 0; first = d->kept_next[first]) csimi_emit_kept_one(d, a, b, first, now);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                              const csim_pose *now) {
+    const csimi_store *s = &d->world->store;
+    for (; first >= 0; first = d->kept_next[first]) {
+        const csimi_kept *k = s->kept + first;
+        const csim_vec3 n = s->contact[first].normal;
+        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[first].id);
+        csimi_found_kept *own = c ? d->frame->kept + (c - d->frame->found) : NULL;
+        csim_vec3 on_b;
+        if (!c) continue;
+        own->kept = *k;
+        c->part_a = a->item;
+        c->part_b = b->item;
+        c->normal = n;
+        c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+        c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
+        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+        c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
+        c->meet = csim_add(now[0].position, k->arm[0]);
+        own->meet_b = csim_add(now[1].position, k->arm[1]);
+        c->a = csimi_shape_place(s, a->item, c->meet);
+        c->b = csimi_shape_place(s, b->item, c->meet);
+    }
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
@@ -39991,10 +39989,10 @@ static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, cons
 
 /* Whether contacts of the last step are told again; the first of those that there were, or -1. */
 static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
-                             int *first) {
+                             int *first, csim_pose *now) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first, now));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -40013,8 +40011,9 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
 #if CSIMI_SIDE_BY_SIDE
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room) {
+    csim_pose now[2];
     int first, count;
-    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first)) return 0;
+    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
     count = csimi_look_between(d, a, b, at, room);
     if (count > room) return 0;
     d->early[pair].touch = at;
@@ -40028,13 +40027,14 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    csim_pose now[2];
     const bool keeps = csimi_keeps(d->world);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (csimi_told_again(d, a, b, key, &first)) {
+    if (csimi_told_again(d, a, b, key, &first, now)) {
         if (keeps)
-            csimi_emit_kept(d, a, b, first);
+            csimi_emit_kept(d, a, b, first, now);
         else
             csimi_emit_standing(d, a, b, first);
         return;
@@ -45757,7 +45757,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes
    of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 
-static const csim_real CSIMI_UNSEEN_SHARE = 16; /* a pair whose motion hides a slack over this is not looked at */
+static const csim_real CSIMI_UNSEEN_SHARE = 16; /* what hides less than slack over this is passed over */
 
 typedef struct csimi_eye {
     csim_world *w;

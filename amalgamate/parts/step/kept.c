@@ -67,48 +67,44 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-static void csimi_emit_kept_one(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
-                                const csim_pose *now) {
-    const csimi_store *s = &d->world->store;
-    const csimi_kept *k = s->kept + index;
-    const csim_vec3 n = s->contact[index].normal;
-    csim_vec3 on_b;
-    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
-    csimi_found_kept *own;
-    if (!c) return;
-    own = d->frame->kept + (c - d->frame->found);
-    own->kept = *k;
-    c->part_a = a->item;
-    c->part_b = b->item;
-    c->normal = n;
-    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-    c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-    on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
-    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-    c->meet = csim_add(now[0].position, k->arm[0]);
-    own->meet_b = csim_add(now[1].position, k->arm[1]);
-    c->a = csimi_shape_place(s, a->item, c->meet);
-    c->b = csimi_shape_place(s, b->item, c->meet);
-}
-
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                               csim_pose *now) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
-    const csim_pose p = csimi_keep_pose(s, a->item), q = csimi_keep_pose(s, b->item);
-    const csim_real share = k->calm < CSIMI_WITHIN_CALM ? 1 : CSIMI_KEEP_CALM;
-    const csim_real far = csimi_keep_distance(s, a->item, b->item) * share;
-    return csim_length(csim_sub(csim_sub(p.position, k->pose[0].position),
-                                csim_sub(q.position, k->pose[1].position))) +
-               csimi_turned_by(s, a->item, p.rotation, k->pose[0].rotation) +
-               csimi_turned_by(s, b->item, q.rotation, k->pose[1].rotation) <=
-           far;
+    csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
+    now[0] = csimi_keep_pose(s, a->item);
+    now[1] = csimi_keep_pose(s, b->item);
+    if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
+    moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
+                                 csim_sub(now[1].position, k->pose[1].position))) +
+            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
+            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
+    return moved <= far;
 }
 
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    csim_pose now[2];
-    now[0] = csimi_keep_pose(&d->world->store, a->item);
-    now[1] = csimi_keep_pose(&d->world->store, b->item);
-    for (; first >= 0; first = d->kept_next[first]) csimi_emit_kept_one(d, a, b, first, now);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                              const csim_pose *now) {
+    const csimi_store *s = &d->world->store;
+    for (; first >= 0; first = d->kept_next[first]) {
+        const csimi_kept *k = s->kept + first;
+        const csim_vec3 n = s->contact[first].normal;
+        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[first].id);
+        csimi_found_kept *own = c ? d->frame->kept + (c - d->frame->found) : NULL;
+        csim_vec3 on_b;
+        if (!c) continue;
+        own->kept = *k;
+        c->part_a = a->item;
+        c->part_b = b->item;
+        c->normal = n;
+        c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+        c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
+        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+        c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
+        c->meet = csim_add(now[0].position, k->arm[0]);
+        own->meet_b = csim_add(now[1].position, k->arm[1]);
+        c->a = csimi_shape_place(s, a->item, c->meet);
+        c->b = csimi_shape_place(s, b->item, c->meet);
+    }
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {

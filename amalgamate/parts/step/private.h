@@ -411,9 +411,11 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* Whether neither shape has moved far since they were found; then they are told once more. */
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* Whether neither shape has moved far since they were found, to now [2]; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                               csim_pose *now);
+CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
+                              const csim_pose *now);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);

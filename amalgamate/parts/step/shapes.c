@@ -46,10 +46,10 @@ static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, cons
 
 /* Whether contacts of the last step are told again; the first of those that there were, or -1. */
 static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
-                             int *first) {
+                             int *first, csim_pose *now) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first, now));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -68,8 +68,9 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
 #if CSIMI_SIDE_BY_SIDE
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room) {
+    csim_pose now[2];
     int first, count;
-    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first)) return 0;
+    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
     count = csimi_look_between(d, a, b, at, room);
     if (count > room) return 0;
     d->early[pair].touch = at;
@@ -83,13 +84,14 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    csim_pose now[2];
     const bool keeps = csimi_keeps(d->world);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (csimi_told_again(d, a, b, key, &first)) {
+    if (csimi_told_again(d, a, b, key, &first, now)) {
         if (keeps)
-            csimi_emit_kept(d, a, b, first);
+            csimi_emit_kept(d, a, b, first, now);
         else
             csimi_emit_standing(d, a, b, first);
         return;

@@ -11,7 +11,7 @@
    of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 #include "private.h"
 
-static const csim_real CSIMI_UNSEEN_SHARE = 16; /* a pair whose motion hides a slack over this is not looked at */
+static const csim_real CSIMI_UNSEEN_SHARE = 16; /* what hides less than slack over this is passed over */
 
 typedef struct csimi_eye {
     csim_world *w;
