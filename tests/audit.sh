@@ -945,6 +945,7 @@ long_list() {
     echo fuzz msan double 30
     echo options gcc c99 double alone
     echo tables
+    echo tests m32 float quick
     for build in O0 openmp m32 arm64; do echo golden $build double; done
     echo slow double
     echo warn gcc c99 double O2
