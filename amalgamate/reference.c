@@ -95,12 +95,14 @@ static bool is_public(const char *word, int n) {
     return n > 5 && (strncmp(word, "csim_", 5) == 0 || strncmp(word, "CSIM_", 5) == 0);
 }
 
-static int find_name(const char *word, int n) {
+static int find_name_from(const char *word, int n, int first, int end) {
     int i;
-    for (i = 0; i < name_count; i++)
+    for (i = first; i < end; i++)
         if (strncmp(names[i].word, word, (size_t)n) == 0 && !names[i].word[n]) return i;
     return -1;
 }
+
+static int find_name(const char *word, int n) { return find_name_from(word, n, 0, name_count); }
 
 /* ---- a header as entries */
 
@@ -352,12 +354,10 @@ static void read_manual(const char *folder) {
 
 static bool mentions(const char *body, const entry *e) {
     const char *c = body;
-    int n, k;
+    int n;
     for (; *c; c += n ? n : 1) {
         n = word_length(c);
-        if (!is_public(c, n)) continue;
-        k = find_name(c, n);
-        if (k >= e->first_name && k < e->first_name + e->name_count) return true;
+        if (is_public(c, n) && find_name_from(c, n, e->first_name, e->first_name + e->name_count) >= 0) return true;
     }
     return false;
 }

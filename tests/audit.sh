@@ -13,12 +13,14 @@ export LC_ALL=C
 ROOT=$(pwd)
 CC=${CC:-cc}
 CXX=${CXX:-c++}
+LIBRARY=${LIBRARY:-$ROOT/build/double/libcondsim.a} # the rooms as the Makefile compiles them for tests
 JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 [ -f condsim.h ] && [ -f amalgamate/parts.list ] || { echo "run this from the root of the project"; exit 2; }
 
 W_BOTH="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wdouble-promotion -Wvla -Wswitch-enum -Werror"
 W_C="-Wmissing-prototypes -Wstrict-prototypes"
 W_CXX="-Wold-style-cast -Wzero-as-null-pointer-constant"
+QUICK_W=-Wno-misleading-indentation # for one it is asked: looking for columns takes gcc five of six seconds in a file this long
 MATH="-lm"
 
 # ---- helpers
@@ -38,7 +40,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 warnings() {
     case $2 in *++*) echo "$W_BOTH $W_CXX" ;; *) echo "$W_BOTH $W_C" ;; esac
     # gcc would name every function that is declared but not written yet; audit_complete does that once
-    [ "$1" = gcc ] && echo "-Wno-unused-function"
+    [ "$1" = gcc ] && echo "-Wno-unused-function $QUICK_W"
 }
 # c or c++ compiler of a family: gcc -> g++ for c++11
 compiler() {
@@ -51,17 +53,28 @@ compiler() {
 language() { case $1 in *++*) echo c++ ;; *) echo c ;; esac; }
 # impl FILE [EXTRA LINES]: a source that holds the bodies
 impl() { printf '#define CONDSIM_IMPLEMENTATION\n%s\n#include "%s/condsim.h"\n' "${2:-}" "$ROOT" >"$1"; }
-# whole: condsim.h with its bodies as an object, $CC -O0 in double: compiled by whichever audit asks first, for all
+# whole REAL OPT: condsim.h with every body as an object, with what gcc says of the stack and of functions; compiled by whichever audit asks
+# first, for all
 whole() {
-    if mkdir "$WORK/whole" 2>/dev/null; then
-        impl "$WORK/whole/bodies.c"
-        $CC -std=c99 -w -O0 -c "$WORK/whole/bodies.c" -o "$WORK/whole/new.o" 2>"$WORK/whole/said"
-        echo $? >"$WORK/whole/code.new"
-        mv "$WORK/whole/code.new" "$WORK/whole/code"
+    shared=$WORK/whole-$1-$2
+    if mkdir "$shared" 2>/dev/null; then
+        impl "$shared/bodies.c"
+        # shellcheck disable=SC2046
+        (cd "$shared" && $CC -std=c99 -Wunused-function -DCONDSIM_REFERENCE "-$2" $(real_flag "$1") $(can_say_stack) -c bodies.c -o bodies.o 2>said; echo $? >code.new; mv code.new code)
     fi
-    while [ ! -f "$WORK/whole/code" ]; do sleep 0.2; done
-    [ "$(cat "$WORK/whole/code")" = 0 ] || { head -5 "$WORK/whole/said"; bad "condsim.h does not compile"; }
-    WHOLE=$WORK/whole/new.o
+    while [ ! -f "$shared/code" ]; do sleep 0.2; done
+    [ "$(cat "$shared/code")" = 0 ] || { head -5 "$shared/said"; bad "condsim.h does not compile"; }
+    WHOLE=$shared/bodies.o
+}
+can_say_stack() { $CC --version 2>/dev/null | grep -q 'Free Software' && echo -fstack-usage; }
+# rooms COMMAND...: the sources of tests/sources.sh, compiled by COMMAND, as $T/rooms.a
+rooms() {
+    mkdir -p "$T/rooms"
+    for room in $(sh "$ROOT/tests/sources.sh"); do
+        sh "$ROOT/tests/sources.sh" "$room" >"$T/rooms/$room.c"
+        "$@" -I"$ROOT/amalgamate/parts" -c "$T/rooms/$room.c" -o "$T/rooms/$room.o" 2>"$T/err" || { head -20 "$T/err"; bad "$room does not build"; }
+    done
+    ar rcs "$T/rooms.a" "$T"/rooms/*.o || bad "no archive"
 }
 first_create() { # a renamed public function that exists already
     for f in csim_create_world csim_problem_solve csim_problem_certify; do
@@ -207,7 +220,7 @@ audit_link() { # CC-BODIES CC-USER
     need "$1"
     need "$2"
     impl "$T/bodies.c"
-    whole
+    whole double O0
     cat >"$T/user.c" <<END
 #include "$ROOT/condsim.h"
 #include "$ROOT/condsim.h"
@@ -231,7 +244,7 @@ END
 audit_float_mix() {
     f=$(first_create)
     [ -n "$f" ] || bad "no renamed function found"
-    whole
+    whole double O0
     cp "$WHOLE" "$T/bodies.o"
     cat >"$T/user.c" <<END
 #include "$ROOT/condsim.h"
@@ -256,9 +269,8 @@ undefined_of() { nm -u "$1" | sed 's/^ *[Uw] //' | sed 's/@.*//' | grep -v -e '^
 
 audit_symbols() { # REAL OPT
     need nm
-    impl "$T/bodies.c"
-    # shellcheck disable=SC2046
-    $CC -std=c99 -w "-$2" $(real_flag "$1") -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    whole "$1" "$2"
+    cp "$WHOLE" "$T/bodies.o"
     nm "$T/bodies.o" | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $2, $3 }' >"$T/global"
     grep -v '^T csim_[a-z]' "$T/global" >"$T/leaks" && { cat "$T/leaks"; bad "these names leak"; }
     size -A "$T/bodies.o" | awk '($1 ~ /^\.(data|bss|tdata|tbss)/ && $1 !~ /^\.data\.rel\.ro/ && $2 > 0) || $1 ~ /init_array|ctors/ { print; f = 1 } END { exit !f }' &&
@@ -278,7 +290,7 @@ audit_static() { # LANGUAGE
     cp "$T/a.c" "$T/b.c"
     echo 'const char *fa(void); const char *fa(void) { return csim_status_text(CSIM_OK); }' >>"$T/a.c"
     echo 'const char *fa(void); int main(void) { return fa() == csim_status_text(CSIM_OK); }' >>"$T/b.c"
-    for f in a b; do "$cc" -x "$1" -Wall -Wextra -Wno-unused-function -Werror -O1 -c "$T/$f.c" -o "$T/$f.o" || bad "does not compile cleanly"; done
+    for f in a b; do "$cc" -x "$1" -Wall -Wextra -Wno-unused-function $QUICK_W -Werror -O1 -c "$T/$f.c" -o "$T/$f.o" || bad "does not compile cleanly"; done
     "$cc" "$T/a.o" "$T/b.o" $MATH -o "$T/program" || bad "two static copies do not link"
     nm -g --defined-only "$T/a.o" "$T/b.o" | grep csim && bad "a static build exports these"
     "$T/program" || true
@@ -336,10 +348,9 @@ END
 # ---- size
 
 audit_stack() { # REAL OPT
-    need gcc
-    impl "$T/bodies.c"
-    # shellcheck disable=SC2046
-    (cd "$T" && gcc -std=c99 -w "-$2" $(real_flag "$1") -fstack-usage -c bodies.c -o bodies.o) || bad "does not compile"
+    [ -n "$(can_say_stack)" ] || skip "$CC is not gcc, which says what a function takes of the stack"
+    whole "$1" "$2"
+    cp "${WHOLE%.o}.su" "$T/bodies.su"
     # the compiler says "file:line:column:function bytes kind"
     awk -F'\t' '$2 > 2048 || $3 !~ /^(static|dynamic,bounded)$/ { sub(/.*:/, "", $1); print $1 ": " $2 " bytes " $3; f = 1 } END { exit !f }' "$T"/*.su &&
         bad "frames above 2048 bytes"
@@ -387,7 +398,7 @@ audit_parts() {
     while read -r p; do
         o=$T/$(echo "$p" | tr / _).o
         case $p in
-        *.c) $CC -std=c99 -Wall -Wextra -Wmissing-prototypes -Werror -O0 -c "amalgamate/parts/$p" -o "$o" || bad "$p" ;;
+        *.c) $CC -std=c99 -Wall -Wextra -Wmissing-prototypes -Werror -O0 -DCONDSIM_REFERENCE -c "amalgamate/parts/$p" -o "$o" || bad "$p" ;;
         *) $CC -std=c99 -Wall -Wextra -Wno-unused-function -Werror -x c -fsyntax-only "amalgamate/parts/$p" || bad "$p does not stand alone" ;;
         esac
         n=$((n + 1))
@@ -397,7 +408,7 @@ audit_parts() {
             grep -q "^ *# *undef $m\$" "amalgamate/parts/$p" || bad "$p: $m is defined and never undefined"
         done
     done
-    whole
+    whole double O0
     nm -g --defined-only "$T"/*.o | awk 'NF == 3 { print $3 }' | grep -v '^csimi_' | sort >"$T/lib.names"
     nm -g --defined-only "$WHOLE" | awk 'NF == 3 { print $3 }' | sort >"$T/whole.names"
     diff "$T/lib.names" "$T/whole.names" || bad "the library of the parts (<) and condsim.h (>) differ"
@@ -422,13 +433,12 @@ audit_programs() {
 # what is declared is defined
 audit_complete() {
     need nm
-    impl "$T/bodies.c"
-    $CC -std=c99 -Wall -O0 -DCONDSIM_REFERENCE -c "$T/bodies.c" -o "$T/bodies.o" 2>"$T/warned" || bad "does not compile"
+    whole double O0
     sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$T/declared"
-    nm -g --defined-only "$T/bodies.o" | awk 'NF == 3 { print $3 }' | sort >"$T/defined"
+    nm -g --defined-only "$WHOLE" | awk 'NF == 3 { print $3 }' | sort >"$T/defined"
     comm -23 "$T/declared" "$T/defined" | grep . && bad "declared but not defined"
     comm -13 "$T/declared" "$T/defined" | grep . && bad "defined but not declared with CSIM_API at the start of a line"
-    grep -e 'never defined' -e 'used but never' "$T/warned" | sed 's/.*warning: //' | sort -u | grep . &&
+    grep -e 'never defined' -e 'used but never' "${WHOLE%bodies.o}said" | sed 's/.*warning: //' | sort -u | grep . &&
         bad "private functions declared but not defined"
     examined "$(wc -l <"$T/declared")" 30 "public functions"
 }
@@ -451,19 +461,20 @@ document() {
         [ -f "$c" ] || continue
         name="block $(basename "$c" .c) of $1"
         grep -q '"condsim.h"' "$c" || { printf '#include "condsim.h"\n' | cat - "$c" >"$c.full" && mv "$c.full" "$c"; }
-        flags="-std=c99 -Wall -Wextra -Wno-unused-function -Werror -O0 -I$ROOT -I$ROOT/examples"
+        flags="-std=c99 -Wall -Wextra -Wno-unused-function $QUICK_W -Werror -O0 -I$ROOT -I$ROOT/examples"
         n=$((n + 1))
         if ! grep -q 'int main' "$c"; then
-            $CC $flags -c "$c" -o "$c.o" || bad "$name does not compile"
+            $CC $flags -fsyntax-only "$c" || bad "$name does not compile"
             continue
         fi
-        if [ "$1" != README.md ] && ! grep 'define CONDSIM_' "$c" | grep -q -v 'CONDSIM_IMPLEMENTATION$'; then
-            whole
+        # with the tests' library, which has its own sine; README.md as its reader has it, the whole header
+        if [ "$1" != README.md ] && ! grep 'define CONDSIM_' "$c" | grep -q -v -e CONDSIM_IMPLEMENTATION -e CONDSIM_OWN_MATH; then
+            [ -f "$LIBRARY" ] || bad "no $LIBRARY: make $LIBRARY"
             grep -v 'define CONDSIM_IMPLEMENTATION' "$c" >"$c.user.c"
-            $CC $flags "$c.user.c" "$WHOLE" -o "$c.out" $MATH || bad "$name does not compile"
+            $CC $flags -DCONDSIM_OWN_MATH=1 -DCONDSIM_LINKED -DCONDSIM_REFERENCE "$c.user.c" "$LIBRARY" -o "$c.out" $MATH || bad "$name does not compile"
             rm "$c.user.c"
         else
-            $CC $flags "$c" -o "$c.out" $MATH || bad "$name does not compile"
+            $CC $flags -fsyntax-only "$c" && $CC -std=c99 -w -O0 -I"$ROOT" "$c" -o "$c.out" $MATH || bad "$name does not compile"
         fi
         (cd "$T" && timeout 180 "$c.out" >"$c.said") || { cat "$c.said"; bad "$name fails"; }
         want=${c%.c}.want
@@ -499,9 +510,9 @@ audit_errors() {
 # links of the pages lead to files of the project
 audit_links() {
     n=0
-    for f in README.md docs/*.md docs/results/*.md; do
+    for f in ./README.md docs/*.md docs/results/*.md; do
         for l in $(sed 's/](/\n](/g' "$f" | sed -n 's/^](\([^)#:]*\)[)#].*/\1/p'); do
-            [ -e "$(dirname "$f")/$l" ] || bad "$f leads to $l, which is not there"
+            [ -e "${f%/*}/$l" ] || bad "$f leads to $l, which is not there"
             n=$((n + 1))
         done
     done
@@ -519,16 +530,14 @@ audit_links() {
 audit_reference() {
     $CC -std=c99 -Wall -Wextra -O1 -D_DEFAULT_SOURCE "$ROOT/amalgamate/reference.c" -o "$T/reference" || bad "reference.c does not compile"
     "$T/reference" --check "$ROOT" >"$T/said" 2>&1 || { tail -5 "$T/said"; bad "docs/reference is stale: run \`make docs\`"; }
-    n=0
-    for f in $(sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u); do
-        grep -qrF "\"$f\"" docs/reference || grep -qrF "$f(" docs/reference || bad "$f is not in docs/reference: run \`make docs\`"
-        n=$((n + 1))
-    done
-    examined $n 200 "public functions in the reference"
+    sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$T/public"
+    grep -rhoE '"?csim_[a-z0-9_]+["(]' docs/reference | tr -d '"(' | sort -u | comm -23 "$T/public" - | grep . &&
+        bad "these functions are not in docs/reference: run \`make docs\`"
+    examined "$(wc -l <"$T/public")" 200 "public functions in the reference"
 }
 
 # ---- the long matrix: test programs built in other ways. tests NAME COMPILER FLAGS...; RUN before the program
-# as in the Makefile: the parts as a library, scenes and modes as another; OWN holds -DCONDSIM_OWN_MATH where tests/golden.txt and
+# as in the Makefile: the rooms as a library, scenes and modes as another; OWN holds -DCONDSIM_OWN_MATH where tests/golden.txt and
 # the tests of those functions are asked
 run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     pattern=$1 runner=$2 broken=
@@ -536,19 +545,18 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     n=0
     [ -n "$QUICK" ] || export CONDSIM_SLOW=1
     set -- "$@" -w $OWN -DCONDSIM_REFERENCE -DCONDSIM_LINKED -I"$ROOT"
-    for p in $(awk '/^body/ { print "parts/" $2 }' amalgamate/parts.list) $(cd examples; ls scenes/*.c modes/modes.c); do
-        case $p in */runner.c | */condsim.c) continue ;; parts/*) from=amalgamate/$p asserts="-include assert.h -DCONDSIM_ASSERT=assert" ;;
-        *) from=examples/$p asserts= ;; esac
-        # shellcheck disable=SC2086
-        "$@" $asserts -c "$ROOT/$from" -o "$T/$(echo "$p" | tr / _).o" 2>"$T/err" || { head -20 "$T/err"; bad "$p does not build"; }
+    rooms "$@" -include assert.h -DCONDSIM_ASSERT=assert
+    for p in $(cd examples; ls scenes/*.c modes/modes.c); do
+        case $p in */runner.c | */condsim.c) continue ;; esac
+        "$@" -c "$ROOT/examples/$p" -o "$T/$(echo "$p" | tr / _).o" 2>"$T/err" || { head -20 "$T/err"; bad "$p does not build"; }
     done
-    ar rcs "$T/scenes.a" "$T"/scenes_*.o "$T"/modes_*.o && ar rcs "$T/parts.a" "$T"/parts_*.o || bad "no archive"
+    ar rcs "$T/scenes.a" "$T"/scenes_*.o "$T"/modes_*.o || bad "no archive"
     for t in "$ROOT"/tests/test_$pattern.c; do
         [ -f "$t" ] || continue
         name=$(basename "$t" .c)
         [ -z "$QUICK" ] || case " $QUICK " in *" ${name#test_} "*) ;; *) continue ;; esac
         case $OWN:$name in :test_golden | :test_elementary | *:test_stb) continue ;; esac
-        "$@" "$t" "$T/scenes.a" "$T/parts.a" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
+        "$@" "$t" "$T/scenes.a" "$T/rooms.a" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
         # shellcheck disable=SC2086
         timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
         code=$?
@@ -656,10 +664,8 @@ audit_golden() { # BUILD REAL
         build $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP
         for threads in 1 2 4; do OMP_NUM_THREADS=$threads golden_run "$T/golden"; done ;;
     parts)
-        for p in $(awk '/^body/ { print $2 }' amalgamate/parts.list); do
-            $CC -std=c99 -w -O2 $r -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE -c "amalgamate/parts/$p" -o "$T/$(echo "$p" | tr / _).o" || bad "$p"
-        done
-        $CC -std=c99 -O2 $r -DCONDSIM_LINKED -DCONDSIM_REFERENCE $G "$T"/*.o -o "$T/golden" $MATH || bad "it does not link"
+        rooms $CC -std=c99 -w -O2 $r -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE
+        $CC -std=c99 -O2 $r -DCONDSIM_LINKED -DCONDSIM_REFERENCE $G "$T/rooms.a" -o "$T/golden" $MATH || bad "it does not link"
         golden_run "$T/golden" ;;
     valgrind) need valgrind
         build $CC -std=c99 -O1 -g
@@ -758,14 +764,11 @@ audit_replay() {
 audit_same_output() {
     ls examples/*.c >/dev/null 2>&1 || skip "no examples yet"
     impl "$T/bodies.c"
-    mkdir -p "$T/parts"
     own=-DCONDSIM_OWN_MATH # as one of them asks for; a library has one set of sines
-    for p in $(awk '/^body/ { print $2 }' amalgamate/parts.list); do
-        $CC -std=c99 -w -O2 $own -c "amalgamate/parts/$p" -o "$T/parts/$(echo "$p" | tr / _).o" || bad "$p"
-    done
-    ar rcs "$T/parts.o" "$T"/parts/*.o || bad "no archive"
+    rooms $CC -std=c99 -w -O2 $own
+    mv "$T/rooms.a" "$T/rooms.o"
     for opt in O2 O3; do $CC -std=c99 -w -$opt $own -c "$T/bodies.c" -o "$T/$opt.o" || bad "bodies, $opt"; done
-    forms="O2 O3 parts" copy=$CC
+    forms="O2 O3 rooms" copy=$CC
     command -v clang >/dev/null && {
         forms="$forms clang" copy="clang -ffp-contract=off"
         clang -std=c99 -w -O2 $own -ffp-contract=off -c "$T/bodies.c" -o "$T/clang.o" || bad "bodies, clang"
@@ -925,8 +928,6 @@ short_list() {
     echo symbols float O0
     echo static c
     echo static c++
-    echo noheap
-    echo freestanding double O0
     echo stack float O0
     echo readme
     echo docs
@@ -947,7 +948,7 @@ long_list() {
     echo tables
     echo tests m32 float quick
     for build in O0 openmp m32 arm64; do echo golden $build double; done
-    echo slow double
+    for real in double float; do echo slow $real; done
     echo warn gcc c99 double O2
     for build in tsan openmp; do echo tests $build double quick; done
     echo rooms
@@ -959,12 +960,14 @@ long_list() {
     echo time
     echo freestanding float O1
     echo freestanding double O1
+    echo warn gcc c99 double O0 -Wmisleading-indentation
     echo symbols double O2
     for std in c11 c17; do
         for family in gcc clang; do
             for real in double float; do echo "warn $family $std $real O0"; done
         done
     done
+    echo noheap
     echo target m32
     echo target arm
     echo warn clang c++11 float O3
@@ -982,7 +985,6 @@ full_list() {
     # one real type a build: that builds agree to the last bit is what the golden states show
     for build in asan msan ubsan tsan valgrind O3 openmp arm64 arm32 s390x; do echo tests $build double; done
     for build in asan clang m32; do echo tests $build float; done
-    echo slow float
     for watcher in asan msan; do echo fuzz $watcher float 30; done
     echo fuzz valgrind double 10
     for build in O2 O3 g++ clang-O2 clang-O3 clang++ native parts; do echo golden $build double; done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# mutate.sh: `make mutate`. Each line of tests/mutations.txt changes one line of one part; the part is compiled, linked with the test
+# mutate.sh: `make mutate`. Each line of tests/mutations.txt changes one line of one part; its room is compiled, linked with the test
 # programs one after another, and these run until a test fails: those of its subject, those of its room (the quick ones first),
 # tests/golden.txt, which kills whatever moves a bit of its scenes, and at last all others. What none notices has survived.
 #
@@ -91,7 +91,8 @@ for n in $numbers; do
     *) echo "cannot apply line $n of $LIST"; exit 2 ;;
     esac
     verdict=survived by=
-    if ! $CC $FLAGS -include assert.h '-DCONDSIM_ASSERT(x)=assert(x)' -c "$OUT/tree/amalgamate/parts/$path" -o "$OUT/scratch/part.o" 2>/dev/null; then
+    for room in $(sh tests/sources.sh); do sh tests/sources.sh "$room" >"$OUT/scratch/room.c" && grep -q -F "\"$path\"" "$OUT/scratch/room.c" && break; done
+    if ! $CC $FLAGS -I"$OUT/tree/amalgamate/parts" -include assert.h '-DCONDSIM_ASSERT(x)=assert(x)' -c "$OUT/scratch/room.c" -o "$OUT/scratch/room.o" 2>/dev/null; then
         verdict=uncompiled
     else
         asked=" "
@@ -99,7 +100,7 @@ for n in $numbers; do
             case $asked in *" $t "*) continue ;; esac
             asked="$asked$t "
             [ -f "$OUT/tests/$t.o" ] || continue
-            with="$OUT/tests/$t.o $OUT/scratch/part.o"
+            with="$OUT/tests/$t.o $OUT/scratch/room.o"
             if holds "$t" "$path"; then
                 with=$OUT/scratch/held.o
                 $CC $FLAGS -c "$OUT/tree/tests/test_$t.c" -o "$with" || continue

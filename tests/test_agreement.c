@@ -207,7 +207,7 @@ static bool refined(int solver, double tolerance, double *d) {
 
 /* Coulomb's law may have several v; one that was certified must lie beside a solution to a hundredth of the tolerance,
    and must obey the law contact by contact. */
-SLOW_IN_FLOAT(coulomb_certified_is_solved) {
+SLOW_TEST(coulomb_certified_is_solved) {
     const int trials = check_long() ? 24 : 10;
     const double tolerance = TOL(1e-8, 1e-4);
     static score s[SOLVERS];

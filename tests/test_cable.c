@@ -1360,7 +1360,7 @@ static double least_gap(const csim_world *w, csim_body_id id, const csim_geometr
 
 /* Four edges of 10 cm fall on a peg as thick as a pencil, on a rod, and on the corner of a box, between their nodes.
    What is not pinned hangs there by friction; by its nodes alone the cable falls through all of them. */
-TEST(coarse_cables_lie_on_pegs_and_corners) {
+SLOW_IN_FLOAT(coarse_cables_lie_on_pegs_and_corners) {
     int what, edges;
     for (what = 0; what < 3; what++)
         for (edges = 0; edges < 2; edges++) {

@@ -394,7 +394,7 @@ TEST(free_cloth_keeps_momentum_and_gains_nothing) {
 
 /* ---- drape: over a sphere, to rest, and then no creep */
 
-TEST(sheet_drapes_over_a_sphere_and_rests) {
+SLOW_IN_FLOAT(sheet_drapes_over_a_sphere_and_rests) {
     int n = 16, i, step, uncertified = 0;
     sheet s = make_sheet(n, n, 0.4, 0.4, 0);
     csim_cloth_def d = sheet_def(&s);

@@ -256,7 +256,7 @@ static const csim_solver exact[] = {CSIM_SOLVER_AUTO, CSIM_SOLVER_SWEEP, CSIM_SO
 enum { EXACT = sizeof exact / sizeof *exact };
 
 /* The convex law has one u whatever the solver; 1 to 200 contacts, full rank and redundant, mu to 2, masses to 1e6. */
-TEST(solvers_agree_on_the_convex_law) {
+SLOW_IN_FLOAT(solvers_agree_on_the_convex_law) {
     int trial, k, c, form;
     for (trial = 0; trial < 24; trial++) {
         double first[SIDE], u[SIDE], scale = 0, error = 0;

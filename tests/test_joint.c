@@ -133,7 +133,7 @@ TEST(slider_crank_closes_34) {
 }
 
 /* A chain of 50 links hangs level from one end and falls, 50 000 kg at the other. */
-TEST(chain_of_50_links_at_50000_to_1_closes_34) {
+SLOW_TEST(chain_of_50_links_at_50000_to_1_closes_34) {
     enum { LINKS = 50 };
     const double l = 0.1, h = TOL(0.005, 0.005);
     csim_world *w = joint_world(CSIM_BACKWARD_EULER, 9.81);

@@ -353,7 +353,7 @@ static csim_pose near_lattice(double little) {
     return p;
 }
 
-TEST(boxes_nearly_aligned) {
+SLOW_IN_FLOAT(boxes_nearly_aligned) {
     static const double half[] = {0.5, 0.25, 0.125, 1};
     int i;
     for (i = 0; i < 30000; i++) {
@@ -1274,7 +1274,7 @@ static thing random_round_or_flat(int kind, int slot) {
     return random_hull(slot, 8);
 }
 
-TEST(cylinders_find_the_way_out) {
+SLOW_IN_FLOAT(cylinders_find_the_way_out) {
     static const char *const name[3] = {"box", "cylinder", "hull"};
     int kind, i, k;
     for (kind = 0; kind < 3; kind++) {

@@ -802,7 +802,7 @@ static void swing(csim_material material, double E, double *gain, double *loss) 
 }
 
 /* With the rotations of the elements frozen at the start of a step this bar reached 1e80 J in four seconds. */
-SLOW_IN_FLOAT(midpoint_keeps_the_energy_of_swinging_solids) {
+SLOW_TEST(midpoint_keeps_the_energy_of_swinging_solids) {
     int m;
     for (m = 0; m < MATERIALS; m++) {
         double gain, loss;

@@ -88,9 +88,9 @@ LONG_IN_FLOAT(frames_done_again_are_the_same) {
         run r;
         CASE("%s", back[i]);
         o.mode = 2;
-        o.budget = 50000;
+        o.budget = long_runs() ? 50000 : 10000;
         o.size = long_runs() ? 460 : 16;
-        o.seconds = long_runs() ? 60 : 4;
+        o.seconds = long_runs() ? 60 : 2.5;
         r = run_with("rollback", back[i], &o);
         EQUAL((int)figure(&r, "differ"), 0);
         EQUAL((int)figure(&r, "again"), i == 0 ? 7 * (r.s->steps - 6) : i == 1 ? 0 : r.s->steps);

@@ -213,7 +213,7 @@ static void do_to(const twin *t, int step) {
     }
 }
 
-TEST(what_stands_is_told_as_it_would_be_found) {
+SLOW_IN_FLOAT(what_stands_is_told_as_it_would_be_found) {
     int k, step;
     for (k = 0; k < 6; k++) {
         twin a = make_twin(k), b = make_twin(k);

@@ -578,7 +578,7 @@ static int shoot_cords(const cord_shot *shot) {
 
 /* Newton's method was left where one cable of the world missed, and after thirty solves without saying so: forces of
    where the cables were drove them from 38 J to 1e12, and over the wall. */
-TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
+SLOW_IN_FLOAT(cables_of_one_world_pass_nothing_and_gain_nothing) {
     static const cord_shot shots[3] = {
         {1.0 / 30, 1e6, 60, 200, 11}, {1.0 / 60, 1e6, 60, 200, 13}, {1.0 / 60, 1e6, 60, 200, 5}};
     int i, missed = 0;
@@ -591,7 +591,7 @@ TEST(cables_of_one_world_pass_nothing_and_gain_nothing) {
 }
 
 /* Nodes of stiff cables were held at the wall after a step that missed, and strained by it: 211 J became 450. */
-TEST(stiff_cables_are_not_strained_by_what_holds_them) {
+SLOW_IN_FLOAT(stiff_cables_are_not_strained_by_what_holds_them) {
     static const cord_shot shots[2] = {{1.0 / 30, 1e7, 20, 60, 3}, {1.0 / 60, 1e7, 20, 60, 5}};
     int i;
     for (i = 0; i < 2; i++) {

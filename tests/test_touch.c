@@ -683,7 +683,7 @@ TEST(collisions_with_cloth_keep_momentum) {
 
 /* A ball, a soft cube, a particle between the vertices and a cable lie in a hammock; a sheet lies on another, and on
    itself when it is of two layers. The ball wants the finer sheet: it rolls to and fro longer on a coarse one. */
-TEST(things_lie_on_cloth) {
+SLOW_IN_FLOAT(things_lie_on_cloth) {
     int k;
     for (k = 0; k < 5; k++) {
         csim_world *w = make_world(CSIM_R(9.81), TOL(1e-7, 5e-5));
@@ -1103,7 +1103,7 @@ TEST(nothing_tunnels_at_10_m_per_s) {
 
 /* Those of several thousand shots at free cloth that once went through: a sheet that wraps what hits it was met anew on
    its far side, a face or a fold beside the one met before, or not at all where the nearest was an edge. */
-TEST(cloth_holds_what_it_wraps) {
+SLOW_IN_FLOAT(cloth_holds_what_it_wraps) {
     static const int shot[][2] = {{SHOT_POINT, 47},    {SHOT_POINT, 90},    {SHOT_POINT, 94},    {SHOT_POINT, 97},
                                   {SHOT_POINT, 117},   {SHOT_POINT, 186},   {SHOT_POINT, 274},   {SHOT_POINT, 293},
                                   {SHOT_PARTICLE, 90}, {SHOT_PARTICLE, 97}, {SHOT_SPHERE, 29},   {SHOT_SPHERE, 90},

@@ -1315,7 +1315,7 @@ static csim_body_id legged(csim_world *w, csim_vec3 at) {
 
 /* Nothing holds a root that floats: what its "joint" gives it is 0, to the solver, whatever pushes, touches and holds
    on to any link; and along its axis a joint gives what damping, drive, limit and friction do. */
-TEST(reactions_balance) {
+SLOW_IN_FLOAT(reactions_balance) {
     const double h = 2e-3;
     double off[2] = {0, 0}, along = 0, largest = 0;
     int run, step, k;

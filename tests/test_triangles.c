@@ -367,7 +367,7 @@ static bool plain_cuts(const soup *s, int kind, csim_pose at) {
 }
 
 /* Where a shape is apart, the least gap that is told is its distance; where it cuts triangles, something is told. */
-TEST(contacts_are_as_near_as_every_triangle_says) {
+SLOW_IN_FLOAT(contacts_are_as_near_as_every_triangle_says) {
     static soup s;
     int i, told = 0, free = 0, deep = 0, cylinders = 0, below = 0;
     for (i = 0; i < (long_runs() ? 6000 : 1750); i++) {

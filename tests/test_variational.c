@@ -207,7 +207,7 @@ static void free_oscillator(oscillator *o) {
     csim_destroy_world(o->w);
 }
 
-TEST(oscillator_keeps_its_energy_band_over_thousands_of_oscillations) {
+SLOW_TEST(oscillator_keeps_its_energy_band_over_thousands_of_oscillations) {
     int k;
     for (k = 0; k < 2; k++) {
         oscillator o = make_oscillator(variational[k], false);
@@ -244,7 +244,7 @@ TEST(the_band_shrinks_with_the_square_of_the_step) {
 
 /* Frictionless contact, q2 >= 0: impacts keep |v| and stand in for nothing else, so the band does not widen with their
    number. */
-TEST(oscillator_against_a_wall_keeps_its_band) {
+SLOW_IN_FLOAT(oscillator_against_a_wall_keeps_its_band) {
     int k;
     for (k = 0; k < 2; k++) {
         oscillator o = make_oscillator(variational[k], true);

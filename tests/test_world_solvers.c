@@ -479,7 +479,7 @@ TEST(xpbd_spring_swings) {
 }
 
 /* Chains: to the motion of a continuous time at first order, to the direct substeps at second, where damped at first. */
-TEST(xpbd_elements_converge_with_substeps) {
+SLOW_TEST(xpbd_elements_converge_with_substeps) {
     double limit[ELASTIC_ROWS], w[ELASTIC_ROWS], error[5], sweep[5];
     csim_real v[ELASTIC_ROWS];
     int trial, k, good = 0;
