@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 488a25617fbd2fca
+   Hash of the parts: 24999525b44885bf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2452,8 +2452,7 @@ CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def 
 CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
                                      csim_vec3 way, csim_query_hit *hits, int capacity);
 /* Whether anything is on the way: the fastest of the three. */
-CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
-                                   csim_vec3 way);
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way);
 /* The first thing that a convex shape touches that moves from pose by way without turning; shape->local counts. What it
    overlaps at first is met at fraction 0. Points of hulls are read here, all of them count. */
 CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
@@ -3679,8 +3678,7 @@ typedef struct csimi_step {
    the step after the gyroscopic update. */
 typedef struct csimi_system {
     csim_block_matrix A;
-    csim_real *b;
-    csim_real *vk;
+    csim_real *b, *vk;
 } csimi_system;
 
 /* Energies, J. */
@@ -5607,8 +5605,7 @@ typedef struct csimi_joint {
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
     int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
-    csim_real ratio, offset;
-    csim_real break_force, break_torque;
+    csim_real ratio, offset, break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
     csim_real scale;             /* m: turns enter the rows as scale times the angle */
     csim_real impulse[9];        /* of the last step by row, in the axes of the row */
@@ -5886,8 +5883,7 @@ typedef struct csimi_store {
     csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
     csim_touch_event *slept_touch; /* and the pairs that touch */
 #endif
-    int *node_body, *node_user, *node_of_user, *node_aggregate;
-    int *rigid_body, *shape_body, *frame_body;
+    int *node_body, *node_user, *node_of_user, *node_aggregate, *rigid_body, *shape_body, *frame_body;
     csim_real *coord_rep;
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
@@ -6104,6 +6100,7 @@ enum {
 };
 /* span [CSIMI_SPANS]; velocities and forces are those of state. */
 CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span);
+CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held /* [blocks] */);
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block);
 CSIM_INLINE size_t csimi_span_bytes(const csimi_span *a) {
     return sizeof(csim_real) * 3 * (size_t)a->per * (size_t)a->count;
@@ -6899,8 +6896,7 @@ CSIMI_FN void csimi_plan_step(csim_world *world); /* builds it before the first 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 /* A and b from the potentials at a state; frame->b and A are cleared first. */
-CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
-                             const csimi_state *at);
+CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csimi_state *at);
 CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s);
 /* Positions of next: those of the world moved on by h v. */
 CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
@@ -8057,8 +8053,7 @@ CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R) {
    ceilings all lie inside a chart, and the denominator stays above 0.4. */
 CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *R) {
     csim_vec3 axis = csimi_load3(n);
-    csim_real sign = n[2] >= CSIM_R(-0.6) ? CSIM_R(1) : CSIM_R(-1);
-    csim_real a = -1 / (sign + n[2]), b = n[0] * n[1] * a;
+    csim_real sign = n[2] >= CSIM_R(-0.6) ? CSIM_R(1) : CSIM_R(-1), a = -1 / (sign + n[2]), b = n[0] * n[1] * a;
     csim_vec3 t1 = csim_v3(1 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]);
     csim_vec3 t2 = csim_v3(b, sign + n[1] * n[1] * a, -n[1]);
     if (hint) {
@@ -8515,8 +8510,7 @@ CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, si
 /* A piece of the graph while it is dissected: order[first, last), all of the same label. */
 typedef struct csimi_dissection {
     const csim_block_matrix *A;
-    int *order, *label, *level, *queue;
-    int first, last;
+    int *order, *label, *level, *queue, first, last;
 } csimi_dissection;
 
 /* Breadth-first levels of the piece from a block; the queue gets the blocks reached. Returns how many. */
@@ -20929,7 +20923,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
     for (i = 0; i < A->n; ++i) parent[i] = i;
     for (i = 0; i < A->n; ++i) {
         if (skip && skip[i]) continue;
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             if (A->col[k] < i && !(skip && skip[A->col[k]])) csimi_island_join(parent, i, A->col[k]);
     }
     for (i = 0; i < contact_count; ++i) (void)csimi_island_contact(contacts + i, terms, skip, parent);
@@ -21184,9 +21178,7 @@ typedef struct csimi_cert_contact {
 static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
 static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
 static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1]); }
-static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
-    return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
+static csimi_wide csimi_cert_norm3(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* y = J x, x in double */
 CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi_wide *y) {
@@ -22382,8 +22374,7 @@ static csimi_wide csimi_cbrt64(csimi_wide x) {
 
 /* The largest real root of x^3 + a x^2 + b x + c: Cardano, or the cosine where all three are real; then Newton. */
 static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
-    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
-    const csimi_wide D = R * R - Q * Q * Q;
+    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54, D = R * R - Q * Q * Q;
     csimi_wide x;
     int k;
     if (D > 0) {
@@ -22450,8 +22441,7 @@ static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
         const csim_real lever = 1 + k->q[0] * e[0] + k->q[1] * e[1], r = k->p / lever;
         const csim_real x = e[0] + k->q[0], y = e[1] + k->q[1], tx = -y * r / lever, ty = x * r / lever; /* dy */
         const csim_real gx = k->s[0] * r * e[0] + k->d[0], gy = k->s[1] * r * e[1] + k->d[1];
-        const csim_real value = gy * x - gx * y;
-        const csim_real slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
+        const csim_real value = gy * x - gx * y, slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
         const csim_real step = slope > 0 || slope < 0 ? csimi_clamp(-value / slope, -CSIM_R(0.1), CSIM_R(0.1)) : 0;
         csim_real length;
         csimi_turn2(e, 1, step, e);
@@ -23653,8 +23643,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
 /* Share of a trial friction impulse that the projection let pass; below 1. */
 static double csimi_chains_turn(const csim_real *trial, const csim_real *lambda) {
     const double t = csimi_sqrt64((double)(trial[1] * trial[1] + trial[2] * trial[2]));
-    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
-    const double turn = t > 0 ? l / t : 0;
+    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2])), turn = t > 0 ? l / t : 0;
     return turn < 0.999 ? turn : 0.999;
 }
 
@@ -27677,8 +27666,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 /* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
    a quarter of a megabyte at most. */
 static size_t csimi_sweep_ring(int n, int contacts) {
-    const size_t most = 32768, rows = (size_t)n;
-    const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
+    const size_t most = 32768, rows = (size_t)n, full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
@@ -27830,8 +27818,7 @@ static bool csimi_sweep_open(csimi_sweep *s) {
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
-    const bool newton = s->work > 0 || !s->planned;
-    const bool near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
+    const bool newton = s->work > 0 || !s->planned, near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
     const bool looks = newton && !again && (near || csimi_burst_is_large(s));
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
@@ -27891,8 +27878,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error) {
-    const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
-    const size_t mark = arena->used;
+    const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real), mark = arena->used;
     const bool couples = CSIMI_UNITES && !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
@@ -29092,8 +29078,7 @@ enum { CSIMI_PGS_PATIENCE = 10000 };
 typedef struct csimi_pgs {
     csimi_watch watch;
     csimi_delassus *W;
-    csim_real *r;
-    csim_real alpha;
+    csim_real *r, alpha;
     bool box; /* each tangent clipped alone */
 } csimi_pgs;
 
@@ -29442,8 +29427,7 @@ typedef struct csimi_percontact {
     csimi_watch watch;
     csimi_delassus *W;
     csimi_local *local;
-    csim_real *r;
-    csim_real alpha, least;
+    csim_real *r, alpha, least;
     csim_contact_method method;
 } csimi_percontact;
 
@@ -32312,8 +32296,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
 
 static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
-static void csimi_quick_open(csimi_bounded *s, int m, const int *body,
-                             const csim_real *J, const csim_real *lambda) {
+static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
     const csim_contact *c = s->problem->contacts + m;
@@ -32693,8 +32676,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     csimi_arena arena = csimi_arena_counting();
     const csim_problem *p = r ? r->problem : NULL;
     int i, k, m;
-    if (!r || !impulse)
-        return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
+    if (!r || !impulse) return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
     if (!r->delassus) {
         csimi_reference_layout_delassus(r, &arena);
@@ -33867,6 +33849,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
 #endif
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
+    if (CSIMI_HAS_MESHES) s->A.end = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
     s->A.val = CSIMI_PUSH(arena, csim_real, (size_t)c->matrix_blocks * 9);
@@ -34445,6 +34428,15 @@ CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_
     span++;
     CSIMI_UNKNOWNS(CSIMI_X)
 #undef CSIMI_X
+}
+
+CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held) {
+    csimi_span span[CSIMI_SPANS], *a;
+    int i, k;
+    csimi_spans(s, &s->state, span);
+    for (a = span; a < span + CSIMI_SPANS; a++)
+        for (i = 0; i < a->count; i++)
+            for (k = 0; k < a->per; k++) held[a->first + a->per * i + k] = a->held(s, i);
 }
 
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
@@ -38643,8 +38635,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
-    int bedded, asleep, woken;
+    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS], bedded, asleep, woken;
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -39151,9 +39142,25 @@ static int csimi_most_pairs(const csimi_counts *n) {
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
     int pairs = csimi_most_pairs(n);
+    CSIMI_PUSH(&arena, unsigned char, csimi_blocks_of(n));
     CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
     CSIMI_PUSH(&arena, int, csimi_pattern_scratch(csimi_blocks_of(n), pairs));
     return arena.used;
+}
+
+/* Rows of what is held are stored behind the others, so that those which are solved lie together. old: [blocks]. */
+static void csimi_part_rows(const csim_block_matrix *A, const csimi_store *s, unsigned char *held, int *old) {
+    int i, k, at = 0;
+    csimi_mark_held(s, held);
+    CSIMI_MEMCPY(old, A->col, (size_t)A->row[A->n] * sizeof *old);
+    for (i = 0; i < A->n; i++) A->end[i] = A->row[i + 1];
+    for (k = 0; k < 2 * A->n; k++) {
+        const int row = k % A->n, count = A->end[row] - A->row[row];
+        if ((held[row] != 0) != (k >= A->n)) continue;
+        CSIMI_MEMCPY(A->col + at, old + A->row[row], (size_t)count * sizeof *old);
+        A->diag[row] += at - A->row[row];
+        A->row[row] = at, A->end[row] = at += count;
+    }
 }
 
 CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
@@ -39161,6 +39168,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     const csimi_model *table = csimi_model_table();
     size_t mark = arena->used;
     int i, at = 0, needed = 0, count, total = csimi_count_pairs(&s->state), blocks = csimi_block_count(&s->state);
+    unsigned char *held = CSIMI_PUSH(arena, unsigned char, blocks);
     int *pairs = CSIMI_PUSH(arena, int, 2 * (size_t)total);
     int *scratch = CSIMI_PUSH(arena, int, csimi_pattern_scratch(blocks, total));
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
@@ -39168,6 +39176,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     s->A.n = blocks;
     count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
                                 scratch);
+    if (count >= 0 && CSIMI_HAS_MESHES) csimi_part_rows(&s->A, s, held, scratch); /* who is held later leaves a gap */
     csimi_pop(arena, mark);
     w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)
@@ -41751,8 +41760,7 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
-    csim_real phi = csimi_gap_velocity(def, gap, f->h);
-    csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    csim_real phi = csimi_gap_velocity(def, gap, f->h), e = approach < -def->restitution_threshold ? restitution : 0;
     if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
     if (def->integrator == CSIM_BACKWARD_EULER)
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
@@ -43746,8 +43754,7 @@ typedef struct csimi_island_work {
     csim_structure structure;
     csim_solution solution;
     int *row, *end, *diag; /* of its rows in the world's A */
-    csim_real *b;
-    csim_real *offset, *radius, *centre;
+    csim_real *b, *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
     int *chain_first, *chain_block; /* [cables + 1], [2 links] */
@@ -43791,8 +43798,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting(), closing = csimi_arena_counting();
-    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    const int rigids = csimi_most_rigids(n);
+    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes, rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
@@ -43941,7 +43947,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
         csim_real *b = p->b + 3 * i, y[3];
         csimi_store3(b, csimi_load3(f->b + 3 * g));
         p->row[i] = A->row[g];
-        p->end[i] = A->row[g + 1];
+        p->end[i] = csimi_row_end(A, g);
         p->diag[i] = A->diag[g];
         for (k = p->row[i]; k < p->end[i]; k++) {
             if (!f->skip[A->col[k]]) continue;
@@ -43975,7 +43981,7 @@ static void csimi_island_matrix_back(const csim_world *w, const csimi_island_wor
     int i, j, k;
     for (i = 0; i < n; i++) {
         for (k = p->row[i]; k < p->end[i]; k++) A->col[k] = block[A->col[k]];
-        for (k = p->end[i]; k < A->row[block[i] + 1]; k++)
+        for (k = p->end[i]; k < csimi_row_end(A, block[i]); k++)
             for (j = k; j > p->row[i] && A->col[j - 1] > A->col[j]; j--) csimi_trade_blocks(A, j - 1, j);
     }
 }
@@ -44542,7 +44548,7 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
         rigid += block >= s->node_count && block < csimi_first_frame_block(s);
         coords += block >= csimi_first_coord_block(s) && block < csimi_first_slack_block(s);
         slacks += block >= csimi_first_slack_block(s);
-        entries += w->store.A.row[block + 1] - w->store.A.row[block];
+        entries += csimi_row_end(&w->store.A, block) - w->store.A.row[block];
     }
     for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
         rows += f->island_contacts[k] >= f->first_joint_row;
@@ -47321,15 +47327,6 @@ enum { CSIMI_SETTLE_PASSES = 30 }; /* of Newton's method in half-step worlds; it
 
 /* ---- stages */
 
-/* Velocities of one kind, last representatives, and which of them are given. */
-static void csimi_begin_span(const csimi_store *s, csimi_step_frame *f, const csimi_span *a) {
-    int i, k;
-    CSIMI_MEMCPY(f->vk + 3 * (size_t)a->first, a->velocity, csimi_span_bytes(a));
-    CSIMI_MEMCPY(f->rep + 3 * (size_t)a->first, a->rep, csimi_span_bytes(a));
-    for (i = 0; i < a->count; i++)
-        for (k = 0; k < a->per; k++) f->skip[a->first + a->per * i + k] = a->held(s, i);
-}
-
 /* The next state shares what a step does not change. */
 static void csimi_begin_next(const csimi_store *s, csimi_step_frame *f) {
     const csimi_state *now = &s->state;
@@ -47361,7 +47358,11 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->blocks = csimi_block_count(&s->state);
     csimi_begin_next(s, f);
     csimi_spans(s, &s->state, span);
-    for (i = 0; i < CSIMI_SPANS; i++) csimi_begin_span(s, f, span + i);
+    for (i = 0; i < CSIMI_SPANS; i++) { /* velocities of one kind and last representatives */
+        CSIMI_MEMCPY(f->vk + 3 * (size_t)span[i].first, span[i].velocity, csimi_span_bytes(span + i));
+        CSIMI_MEMCPY(f->rep + 3 * (size_t)span[i].first, span[i].rep, csimi_span_bytes(span + i));
+    }
+    csimi_mark_held(s, f->skip);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
 }
@@ -55063,8 +55064,7 @@ static bool csimi_vtu_begin_piece(csimi_vtu_file *f, const csimi_xml_tag *tag) {
 
 static bool csimi_vtu_end_piece(csimi_vtu_file *f) {
     csimi_mesh_reader *r = f->r;
-    const size_t n = r->offsets.count;
-    const size_t corners = n ? (size_t)CSIMI_ITEMS(r->offsets, int)[n - 1] : 0;
+    const size_t n = r->offsets.count, corners = n ? (size_t)CSIMI_ITEMS(r->offsets, int)[n - 1] : 0;
     size_t c;
     if ((int64_t)(r->vertices.count - f->base) != f->points)
         return csimi_text_fail_number(&r->text, CSIM_PARSE_ERROR, "a piece without its points, of which it has ",

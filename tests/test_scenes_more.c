@@ -41,7 +41,7 @@ TEST(payload_falls_where_statics_says_19) {
 }
 
 /* The beam sags as its joints' stiffness says and finds the slot; its joints hold at 10 ms and the default tolerance. */
-SLOW_IN_FLOAT(stiff_beam_finds_its_slot) {
+LONG_IN_FLOAT(stiff_beam_finds_its_slot) {
     run r = run_scene("beam", "", 0, long_runs() ? 0 : 2.6, 0, -1);
     NEAR(figure(&r, "sag_mm"), figure(&r, "statics_sag_mm"), TOL(2e-3, 2e-2) * figure(&r, "statics_sag_mm"));
     CHECK(figure(&r, "inserted_mm") > 99);

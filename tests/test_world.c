@@ -75,6 +75,37 @@ static csim_cloth_def one_fold(void) {
     return d;
 }
 
+/* What is solved lies together in A: rows of fixed vertices are behind all others. */
+TEST(rows_of_what_is_held_lie_behind_the_others) {
+    static const int fixed[2] = {1, 2};
+    csim_world_def def = csim_default_world_def();
+    csim_cloth_def fold = one_fold();
+    const csim_block_matrix *A;
+    csim_body_id id;
+    csim_world *w = NULL;
+    int i, k, held, at = 0;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(csim_create_cloth(w, &fold, &id), CSIM_OK);
+    fold.fixed = fixed, fold.fixed_count = 2;
+    STATUS(csim_create_cloth(w, &fold, &id), CSIM_OK);
+    STATUS(csim_create_cloth(w, &fold, &id), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    A = &w->store.A;
+    EQUAL(A->n, 12);
+    for (held = 0; held < 2; held++)
+        for (i = 0; i < 12; i++) {
+            if ((i >= 4 && (i % 4 == 1 || i % 4 == 2)) != held) continue;
+            CASE("row %d", i);
+            EQUAL(A->row[i], at);
+            EQUAL(A->col[A->diag[i]], i);
+            CHECK(A->end[i] - A->row[i] >= 3);
+            for (k = A->row[i]; k + 1 < A->end[i]; k++) CHECK(A->col[k] < A->col[k + 1]);
+            at = A->end[i];
+        }
+    EQUAL(A->row[12], at);
+    csim_destroy_world(w);
+}
+
 static csim_status add_box(csim_world *w, csim_real x, csim_real y, csim_real z, csim_real half, csim_body_id *id) {
     csim_rigid_def d = csim_default_rigid_def();
     csim_shape box = csim_box(csim_v3(half, half, half));

@@ -22,9 +22,7 @@ typedef struct csimi_cert_contact {
 static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
 static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
 static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1]); }
-static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
-    return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
+static csimi_wide csimi_cert_norm3(const csimi_wide *x) { return csimi_root(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* y = J x, x in double */
 CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi_wide *y) {

@@ -45,7 +45,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
     for (i = 0; i < A->n; ++i) parent[i] = i;
     for (i = 0; i < A->n; ++i) {
         if (skip && skip[i]) continue;
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+        for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             if (A->col[k] < i && !(skip && skip[A->col[k]])) csimi_island_join(parent, i, A->col[k]);
     }
     for (i = 0; i < contact_count; ++i) (void)csimi_island_contact(contacts + i, terms, skip, parent);

@@ -408,8 +408,7 @@ static bool csimi_vtu_begin_piece(csimi_vtu_file *f, const csimi_xml_tag *tag) {
 
 static bool csimi_vtu_end_piece(csimi_vtu_file *f) {
     csimi_mesh_reader *r = f->r;
-    const size_t n = r->offsets.count;
-    const size_t corners = n ? (size_t)CSIMI_ITEMS(r->offsets, int)[n - 1] : 0;
+    const size_t n = r->offsets.count, corners = n ? (size_t)CSIMI_ITEMS(r->offsets, int)[n - 1] : 0;
     size_t c;
     if ((int64_t)(r->vertices.count - f->base) != f->points)
         return csimi_text_fail_number(&r->text, CSIM_PARSE_ERROR, "a piece without its points, of which it has ",

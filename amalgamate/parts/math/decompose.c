@@ -256,8 +256,7 @@ CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R) {
    ceilings all lie inside a chart, and the denominator stays above 0.4. */
 CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *R) {
     csim_vec3 axis = csimi_load3(n);
-    csim_real sign = n[2] >= CSIM_R(-0.6) ? CSIM_R(1) : CSIM_R(-1);
-    csim_real a = -1 / (sign + n[2]), b = n[0] * n[1] * a;
+    csim_real sign = n[2] >= CSIM_R(-0.6) ? CSIM_R(1) : CSIM_R(-1), a = -1 / (sign + n[2]), b = n[0] * n[1] * a;
     csim_vec3 t1 = csim_v3(1 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]);
     csim_vec3 t2 = csim_v3(b, sign + n[1] * n[1] * a, -n[1]);
     if (hint) {

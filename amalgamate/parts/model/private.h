@@ -233,8 +233,7 @@ typedef struct csimi_step {
    the step after the gyroscopic update. */
 typedef struct csimi_system {
     csim_block_matrix A;
-    csim_real *b;
-    csim_real *vk;
+    csim_real *b, *vk;
 } csimi_system;
 
 /* Energies, J. */

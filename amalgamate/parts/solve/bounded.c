@@ -511,8 +511,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
 
 static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
-static void csimi_quick_open(csimi_bounded *s, int m, const int *body,
-                             const csim_real *J, const csim_real *lambda) {
+static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csim_real *J, const csim_real *lambda) {
     csimi_normal *n = s->normal + s->quick;
     csimi_tangent *t = s->tangent + s->quick++;
     const csim_contact *c = s->problem->contacts + m;

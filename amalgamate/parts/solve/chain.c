@@ -106,8 +106,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
 /* Share of a trial friction impulse that the projection let pass; below 1. */
 static double csimi_chains_turn(const csim_real *trial, const csim_real *lambda) {
     const double t = csimi_sqrt64((double)(trial[1] * trial[1] + trial[2] * trial[2]));
-    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
-    const double turn = t > 0 ? l / t : 0;
+    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2])), turn = t > 0 ? l / t : 0;
     return turn < 0.999 ? turn : 0.999;
 }
 

@@ -13,8 +13,7 @@ typedef struct csimi_percontact {
     csimi_watch watch;
     csimi_delassus *W;
     csimi_local *local;
-    csim_real *r;
-    csim_real alpha, least;
+    csim_real *r, alpha, least;
     csim_contact_method method;
 } csimi_percontact;
 

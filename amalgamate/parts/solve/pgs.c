@@ -9,8 +9,7 @@ enum { CSIMI_PGS_PATIENCE = 10000 };
 typedef struct csimi_pgs {
     csimi_watch watch;
     csimi_delassus *W;
-    csim_real *r;
-    csim_real alpha;
+    csim_real *r, alpha;
     bool box; /* each tangent clipped alone */
 } csimi_pgs;
 

@@ -109,8 +109,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     csimi_arena arena = csimi_arena_counting();
     const csim_problem *p = r ? r->problem : NULL;
     int i, k, m;
-    if (!r || !impulse)
-        return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
+    if (!r || !impulse) return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
     if (!r->delassus) {
         csimi_reference_layout_delassus(r, &arena);

@@ -315,8 +315,7 @@ static csimi_wide csimi_cbrt64(csimi_wide x) {
 
 /* The largest real root of x^3 + a x^2 + b x + c: Cardano, or the cosine where all three are real; then Newton. */
 static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
-    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
-    const csimi_wide D = R * R - Q * Q * Q;
+    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54, D = R * R - Q * Q * Q;
     csimi_wide x;
     int k;
     if (D > 0) {
@@ -383,8 +382,7 @@ static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
         const csim_real lever = 1 + k->q[0] * e[0] + k->q[1] * e[1], r = k->p / lever;
         const csim_real x = e[0] + k->q[0], y = e[1] + k->q[1], tx = -y * r / lever, ty = x * r / lever; /* dy */
         const csim_real gx = k->s[0] * r * e[0] + k->d[0], gy = k->s[1] * r * e[1] + k->d[1];
-        const csim_real value = gy * x - gx * y;
-        const csim_real slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
+        const csim_real value = gy * x - gx * y, slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
         const csim_real step = slope > 0 || slope < 0 ? csimi_clamp(-value / slope, -CSIM_R(0.1), CSIM_R(0.1)) : 0;
         csim_real length;
         csimi_turn2(e, 1, step, e);

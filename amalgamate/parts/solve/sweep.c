@@ -218,8 +218,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 /* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
    a quarter of a megabyte at most. */
 static size_t csimi_sweep_ring(int n, int contacts) {
-    const size_t most = 32768, rows = (size_t)n;
-    const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
+    const size_t most = 32768, rows = (size_t)n, full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
@@ -371,8 +370,7 @@ static bool csimi_sweep_open(csimi_sweep *s) {
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
-    const bool newton = s->work > 0 || !s->planned;
-    const bool near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
+    const bool newton = s->work > 0 || !s->planned, near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
     const bool looks = newton && !again && (near || csimi_burst_is_large(s));
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
@@ -432,8 +430,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error) {
-    const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
-    const size_t mark = arena->used;
+    const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real), mark = arena->used;
     const bool couples = CSIMI_UNITES && !csimi_bodies_take(problem);
     const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;

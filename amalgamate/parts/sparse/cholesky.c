@@ -32,8 +32,7 @@ CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, si
 /* A piece of the graph while it is dissected: order[first, last), all of the same label. */
 typedef struct csimi_dissection {
     const csim_block_matrix *A;
-    int *order, *label, *level, *queue;
-    int first, last;
+    int *order, *label, *level, *queue, first, last;
 } csimi_dissection;
 
 /* Breadth-first levels of the piece from a block; the queue gets the blocks reached. Returns how many. */

@@ -21,9 +21,25 @@ static int csimi_most_pairs(const csimi_counts *n) {
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
     int pairs = csimi_most_pairs(n);
+    CSIMI_PUSH(&arena, unsigned char, csimi_blocks_of(n));
     CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
     CSIMI_PUSH(&arena, int, csimi_pattern_scratch(csimi_blocks_of(n), pairs));
     return arena.used;
+}
+
+/* Rows of what is held are stored behind the others, so that those which are solved lie together. old: [blocks]. */
+static void csimi_part_rows(const csim_block_matrix *A, const csimi_store *s, unsigned char *held, int *old) {
+    int i, k, at = 0;
+    csimi_mark_held(s, held);
+    CSIMI_MEMCPY(old, A->col, (size_t)A->row[A->n] * sizeof *old);
+    for (i = 0; i < A->n; i++) A->end[i] = A->row[i + 1];
+    for (k = 0; k < 2 * A->n; k++) {
+        const int row = k % A->n, count = A->end[row] - A->row[row];
+        if ((held[row] != 0) != (k >= A->n)) continue;
+        CSIMI_MEMCPY(A->col + at, old + A->row[row], (size_t)count * sizeof *old);
+        A->diag[row] += at - A->row[row];
+        A->row[row] = at, A->end[row] = at += count;
+    }
 }
 
 CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
@@ -31,6 +47,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     const csimi_model *table = csimi_model_table();
     size_t mark = arena->used;
     int i, at = 0, needed = 0, count, total = csimi_count_pairs(&s->state), blocks = csimi_block_count(&s->state);
+    unsigned char *held = CSIMI_PUSH(arena, unsigned char, blocks);
     int *pairs = CSIMI_PUSH(arena, int, 2 * (size_t)total);
     int *scratch = CSIMI_PUSH(arena, int, csimi_pattern_scratch(blocks, total));
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
@@ -38,6 +55,7 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     s->A.n = blocks;
     count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
                                 scratch);
+    if (count >= 0 && CSIMI_HAS_MESHES) csimi_part_rows(&s->A, s, held, scratch); /* who is held later leaves a gap */
     csimi_pop(arena, mark);
     w->def.capacity.matrix_blocks = csimi_imax(w->def.capacity.matrix_blocks, count < 0 ? needed : count);
     if (count < 0)

@@ -10,8 +10,7 @@ typedef struct csimi_island_work {
     csim_structure structure;
     csim_solution solution;
     int *row, *end, *diag; /* of its rows in the world's A */
-    csim_real *b;
-    csim_real *offset, *radius, *centre;
+    csim_real *b, *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
     int *chain_first, *chain_block; /* [cables + 1], [2 links] */
@@ -55,8 +54,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting(), closing = csimi_arena_counting();
-    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    const int rigids = csimi_most_rigids(n);
+    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes, rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
     if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
@@ -205,7 +203,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
         csim_real *b = p->b + 3 * i, y[3];
         csimi_store3(b, csimi_load3(f->b + 3 * g));
         p->row[i] = A->row[g];
-        p->end[i] = A->row[g + 1];
+        p->end[i] = csimi_row_end(A, g);
         p->diag[i] = A->diag[g];
         for (k = p->row[i]; k < p->end[i]; k++) {
             if (!f->skip[A->col[k]]) continue;
@@ -239,7 +237,7 @@ static void csimi_island_matrix_back(const csim_world *w, const csimi_island_wor
     int i, j, k;
     for (i = 0; i < n; i++) {
         for (k = p->row[i]; k < p->end[i]; k++) A->col[k] = block[A->col[k]];
-        for (k = p->end[i]; k < A->row[block[i] + 1]; k++)
+        for (k = p->end[i]; k < csimi_row_end(A, block[i]); k++)
             for (j = k; j > p->row[i] && A->col[j - 1] > A->col[j]; j--) csimi_trade_blocks(A, j - 1, j);
     }
 }

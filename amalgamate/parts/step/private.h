@@ -585,8 +585,7 @@ CSIMI_FN void csimi_plan_step(csim_world *world); /* builds it before the first 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
 /* A and b from the potentials at a state; frame->b and A are cleared first. */
-CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
-                             const csimi_state *at);
+CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csimi_state *at);
 CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s);
 /* Positions of next: those of the world moved on by h v. */
 CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,

@@ -217,7 +217,7 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
         rigid += block >= s->node_count && block < csimi_first_frame_block(s);
         coords += block >= csimi_first_coord_block(s) && block < csimi_first_slack_block(s);
         slacks += block >= csimi_first_slack_block(s);
-        entries += w->store.A.row[block + 1] - w->store.A.row[block];
+        entries += csimi_row_end(&w->store.A, block) - w->store.A.row[block];
     }
     for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
         rows += f->island_contacts[k] >= f->first_joint_row;

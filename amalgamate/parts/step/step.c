@@ -10,15 +10,6 @@ enum { CSIMI_SETTLE_PASSES = 30 }; /* of Newton's method in half-step worlds; it
 
 /* ---- stages */
 
-/* Velocities of one kind, last representatives, and which of them are given. */
-static void csimi_begin_span(const csimi_store *s, csimi_step_frame *f, const csimi_span *a) {
-    int i, k;
-    CSIMI_MEMCPY(f->vk + 3 * (size_t)a->first, a->velocity, csimi_span_bytes(a));
-    CSIMI_MEMCPY(f->rep + 3 * (size_t)a->first, a->rep, csimi_span_bytes(a));
-    for (i = 0; i < a->count; i++)
-        for (k = 0; k < a->per; k++) f->skip[a->first + a->per * i + k] = a->held(s, i);
-}
-
 /* The next state shares what a step does not change. */
 static void csimi_begin_next(const csimi_store *s, csimi_step_frame *f) {
     const csimi_state *now = &s->state;
@@ -50,7 +41,11 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->blocks = csimi_block_count(&s->state);
     csimi_begin_next(s, f);
     csimi_spans(s, &s->state, span);
-    for (i = 0; i < CSIMI_SPANS; i++) csimi_begin_span(s, f, span + i);
+    for (i = 0; i < CSIMI_SPANS; i++) { /* velocities of one kind and last representatives */
+        CSIMI_MEMCPY(f->vk + 3 * (size_t)span[i].first, span[i].velocity, csimi_span_bytes(span + i));
+        CSIMI_MEMCPY(f->rep + 3 * (size_t)span[i].first, span[i].rep, csimi_span_bytes(span + i));
+    }
+    csimi_mark_held(s, f->skip);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
 }

@@ -67,8 +67,7 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
-    csim_real phi = csimi_gap_velocity(def, gap, f->h);
-    csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    csim_real phi = csimi_gap_velocity(def, gap, f->h), e = approach < -def->restitution_threshold ? restitution : 0;
     if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
     if (def->integrator == CSIM_BACKWARD_EULER)
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;

@@ -128,6 +128,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
 #endif
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
+    if (CSIMI_HAS_MESHES) s->A.end = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
     s->A.val = CSIMI_PUSH(arena, csim_real, (size_t)c->matrix_blocks * 9);

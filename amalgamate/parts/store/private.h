@@ -128,8 +128,7 @@ typedef struct csimi_joint {
     bool limited, broken, broke; /* broke: in the last step */
     csim_motor motor;
     int gear[2]; /* link slots of the joints, -1: no gear, or that of the link that `end` is on */
-    csim_real ratio, offset;
-    csim_real break_force, break_torque;
+    csim_real ratio, offset, break_force, break_torque;
     csim_real position;          /* coordinate at the end of the last step, turns counted */
     csim_real scale;             /* m: turns enter the rows as scale times the angle */
     csim_real impulse[9];        /* of the last step by row, in the axes of the row */
@@ -407,8 +406,7 @@ typedef struct csimi_store {
     csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
     csim_touch_event *slept_touch; /* and the pairs that touch */
 #endif
-    int *node_body, *node_user, *node_of_user, *node_aggregate;
-    int *rigid_body, *shape_body, *frame_body;
+    int *node_body, *node_user, *node_of_user, *node_aggregate, *rigid_body, *shape_body, *frame_body;
     csim_real *coord_rep;
     int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
     int *tree_body, *coord_tree;
@@ -625,6 +623,7 @@ enum {
 };
 /* span [CSIMI_SPANS]; velocities and forces are those of state. */
 CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span);
+CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held /* [blocks] */);
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block);
 CSIM_INLINE size_t csimi_span_bytes(const csimi_span *a) {
     return sizeof(csim_real) * 3 * (size_t)a->per * (size_t)a->count;

@@ -8,8 +8,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
-    int bedded, asleep, woken;
+    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS], bedded, asleep, woken;
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;

@@ -42,6 +42,15 @@ CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_
 #undef CSIMI_X
 }
 
+CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held) {
+    csimi_span span[CSIMI_SPANS], *a;
+    int i, k;
+    csimi_spans(s, &s->state, span);
+    for (a = span; a < span + CSIMI_SPANS; a++)
+        for (i = 0; i < a->count; i++)
+            for (k = 0; k < a->per; k++) held[a->first + a->per * i + k] = a->held(s, i);
+}
+
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
     csimi_span span[CSIMI_SPANS];
     int k = CSIMI_SPANS - 1;

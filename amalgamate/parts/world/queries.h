@@ -71,8 +71,7 @@ CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def 
 CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
                                      csim_vec3 way, csim_query_hit *hits, int capacity);
 /* Whether anything is on the way: the fastest of the three. */
-CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
-                                   csim_vec3 way);
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way);
 /* The first thing that a convex shape touches that moves from pose by way without turning; shape->local counts. What it
    overlaps at first is met at fraction 0. Points of hulls are read here, all of them count. */
 CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
