@@ -959,7 +959,7 @@ long_list() {
     echo replay
     echo time
     echo freestanding float O1
-    echo freestanding double O1
+    for opt in O0 O1; do echo freestanding double $opt; done
     echo warn gcc c99 double O0 -Wmisleading-indentation
     echo symbols double O2
     for std in c11 c17; do

@@ -153,12 +153,12 @@ SLOW_IN_FLOAT(reduced_mascots_come_to_rest) {
     scene_close(r.s);
 }
 
-/* A third of a minute of what tests/long.sh runs for an hour. */
+/* A minute of what tests/long.sh runs for an hour. */
 DOUBLE_TEST(loops_and_a_loaded_chain_stay_closed_34) { /* 1e-9 m is beyond float */
     static const char *const kind[] = {"kind=four-bar", "kind=crank", "kind=chain"};
     int i;
     for (i = 0; i < 3; i++) {
-        const double seconds = i == 2 ? 3 : long_runs() ? 60 : 20;
+        const double seconds = i == 2 ? 3 : 60;
         run r = run_scene("linkage", kind[i], 0, seconds, 0, -1);
         CASE("%s", kind[i]);
         CHECK(figure(&r, "closure_m") < 1e-9);
