@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 24999525b44885bf
+   Hash of the parts: abce1300063e9a75
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -21750,6 +21750,7 @@ CSIMI_COLD
 /* solve/traits: what is known of each solver before it runs, and the parameters. */
 
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
+    /* what a refused problem lacks, in words */
     static const char blocks[] =
         CSIMI_SAID("a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts");
     static const char newton[] = CSIMI_SAID("contacts of the laws strict, invertible, bilateral and box");
@@ -21762,6 +21763,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                            "or rolling resistance");
 #endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
+    /* in the order of csim_solver */
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
         {"auto", false, CSIMI_ALL_LAWS, any},
@@ -21769,9 +21771,9 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"sweep", false, CSIMI_ALL_LAWS, any},
         {"anderson", false, CSIMI_ALL_LAWS, any},
         {"proximal", false, CSIMI_ALL_LAWS, any},
-        {"pgs", true, CSIMI_ALL_LAWS, blocks},
+        {"pgs", true, CSIMI_ALL_LAWS, blocks}, /* its sweeps read W row by row */
         {"apgd", false, CSIMI_ALL_LAWS, any},
-        {"percontact", true, CSIMI_ALL_LAWS, blocks},
+        {"percontact", true, CSIMI_ALL_LAWS, blocks}, /* likewise */
         {"staggered", false, CSIMI_ALL_LAWS, any},
         {"ccs", false, CSIMI_ALL_LAWS, any},
         {"newton", false, CSIMI_NEWTON_LAWS, newton},
@@ -21790,9 +21792,10 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
     const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
     return csimi_solver_traits_of(params->solver)->rows ||
-           (newton && params->newton.linear == CSIM_LINEAR_GAUSS_SEIDEL);
+           (newton && params->newton.linear == CSIM_LINEAR_GAUSS_SEIDEL); /* not for a W as a product */
 }
 
+/* Those that follow positions or springs through the step. */
 CSIMI_FN bool csimi_solver_gaps(csim_solver solver) {
     return solver == CSIM_SOLVER_XPBD || solver == CSIM_SOLVER_PENALTY || solver == CSIM_SOLVER_PENALTY_EXPLICIT;
 }
@@ -21809,11 +21812,12 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     csim_solver_params p;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.solver = CSIM_SOLVER_AUTO;
+    /* 5e-5 is about 0.1 % of force, and most scenes need 2 to 100 iterations for it */
     p.tolerance = CSIM_R(5e-5);
     p.max_iterations = 3000;
-    p.spring.gain = CSIM_R(1e3);
+    p.spring.gain = CSIM_R(1e3); /* costs COND nothing where it has its coarse part */
     p.cond.shift = true;
-    p.certify = 1;
+    p.certify = 1; /* every step */
     p.spring.damping = 1;
     return p;
 }
@@ -21822,8 +21826,9 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
 
 CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate) {
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
-    certificate->worst_contact = -1;
+    certificate->worst_contact = -1; /* none */
     certificate->contact = measure;
+    /* not known, and so above any tolerance */
     certificate->dynamics = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
     return CSIM_RESULT_UNCHECKED;
 }
@@ -21836,19 +21841,22 @@ CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *cer
     return csimi_fail(error, world && !csimi_finite((csim_real)p->member) ? CSIM_NOT_FINITE : CSIM_OUT_OF_RANGE, fn, \
                       world ? "solver." #member : "params." #member, (double)p->member, allowed)
 
+/* A NaN fails every test here: in a world it is CSIM_NOT_FINITE, in a single solve out of range like any other. */
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world, const char *fn, csim_error *error) {
+    /* unsigned: no negative one either */
     CSIMI_PARAM(solver, (unsigned)p->solver < (unsigned)CSIM_SOLVER_COUNT_, "a csim_solver");
     CSIMI_PARAM(tolerance, p->tolerance > 0 && p->tolerance <= CSIM_R(0.1), "above 0, at most 0.1");
     CSIMI_PARAM(max_iterations, p->max_iterations >= 1 && p->max_iterations <= 1000000, "1 to 1000000");
     CSIMI_PARAM(cond.weight, (unsigned)p->cond.weight < (unsigned)CSIM_WEIGHT_COUNT_, "a csim_weight");
     CSIMI_PARAM(cond.acceleration, (unsigned)p->cond.acceleration < (unsigned)CSIM_ACCELERATION_COUNT_,
                 "a csim_acceleration");
-    CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32");
+    CSIMI_PARAM(window, p->window >= 0 && p->window <= 32, "0 to 32"); /* 0: the solver's own */
     CSIMI_PARAM(spring.gain, p->spring.gain >= 1 && p->spring.gain <= CSIM_R(1e8), "1 to 1e8");
     CSIMI_PARAM(spring.kappa, p->spring.kappa >= 0 && p->spring.kappa < CSIMI_HUGE, "0 or more, kg");
     CSIMI_PARAM(sigma, p->sigma >= 0 && p->sigma < CSIMI_HUGE, "0 or more");
     CSIMI_PARAM(impulse.contact_method, (unsigned)p->impulse.contact_method < (unsigned)CSIM_CONTACT_METHOD_COUNT_,
                 "a csim_contact_method");
+    /* one or two sides bound no area */
     CSIMI_PARAM(impulse.sides, p->impulse.sides == 0 || (p->impulse.sides >= 3 && p->impulse.sides <= 64),
                 "0, or 3 to 64");
     CSIMI_PARAM(impulse.relaxation, p->impulse.relaxation >= 0 && p->impulse.relaxation <= 2, "0 to 2");
@@ -21858,7 +21866,7 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world,
     CSIMI_PARAM(inner, p->inner >= 0 && p->inner <= 1000000, "0 to 1000000");
     CSIMI_PARAM(newton.scaling, p->newton.scaling >= 0 && p->newton.scaling < CSIMI_HUGE, "0 or more, 1/kg");
     CSIMI_PARAM(substeps, p->substeps >= 0 && p->substeps <= 100000, "0 to 100000");
-    CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9");
+    CSIMI_PARAM(certify, p->certify >= 0 && p->certify <= 1000000000, "0 to 1e9"); /* 0: no certificate */
     CSIMI_PARAM(spring.damping, p->spring.damping >= 0 && p->spring.damping <= 1000, "0 to 1000");
     CSIMI_PARAM(history_capacity, p->history_capacity >= 0, "0 or more");
     return CSIM_OK;
@@ -21874,11 +21882,12 @@ CSIMI_WARM
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 static const csimi_wide CSIMI_ANDERSON_TIKHONOV = CSIMI_WIDE_SMALL;
 
+/* f and p lie in one piece, each from the start of a cache line on. */
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
     const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2; /* in each of the two halves: the larger of both needs */
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
@@ -21888,7 +21897,7 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
 
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a) {
     a->count = 0;
-    a->newest = -1;
+    a->newest = -1; /* so that the next slot is the first one */
 }
 
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p) {
@@ -21921,6 +21930,7 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
     }
     for (k = 0; k < 4; ++k) sums[k] = A[k], sums[4 + k] = B[k], sums[8 + k] = C[k], sums[12 + k] = D[k];
 #else
+    /* number i goes to lane i % 4 here too: the same bits as with vectors */
     for (k = 0; k < 16; ++k) sums[k] = 0;
 #endif
     for (; i < end; ++i) {
@@ -21939,6 +21949,7 @@ static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const
     csimi_wide sums[16];
     int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
+    /* chunks of a fixed size, one sum each: rounding grows with the chunks, not with n */
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
         csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
         for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
@@ -21954,6 +21965,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
     int four, k;
     for (four = begin; four < end; ++four) {
         const int first = 4 * four, count = csimi_imin(4, a->count - first);
+        /* what lacks to four is the first pair again, whose product nobody reads */
         for (k = 0; k < 4; ++k) pair[k] = a->f + (size_t)(first + (k < count ? k : 0)) * (size_t)a->n;
         csimi_gram_four(a->n, row->metric, newest, pair, dot);
         for (k = first; k < first + count; ++k)
@@ -21966,6 +21978,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
 /* Minimises |f_N + sum c_j (f_j - f_N)|: alpha_j = c_j and alpha_N = 1 - sum c_j. The newest pair alone when the
    normal equations cannot be solved. work: the m x m matrix, its right-hand side, its scale. */
 static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
+    /* m unknowns: with sum alpha = 1 eliminated the problem has no constraint */
     const int m = a->count - 1, N = a->newest, w = a->window;
     csimi_wide *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
     const csimi_wide *G = a->gram;
@@ -21974,17 +21987,18 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
     alpha[N] = 1;
     for (i = 0; i < m; ++i) {
         const int s = i < N ? i : i + 1;
-        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
+        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N]; /* |f_s - f_N|^2 from stored products */
         scale[i] = d > 0 ? 1 / csimi_sqrt64(d) : 0;
-        c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]);
+        c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]); /* right side -(f_s - f_N) . f_N */
     }
     for (i = 0; i < m; ++i)
         for (j = 0; j < m; ++j) {
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
             const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
+            /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
-    if (!csimi_cholesky(m, H)) return;
+    if (!csimi_cholesky(m, H)) return; /* alpha is the newest alone: a plain step */
     csimi_cholesky_solve(m, H, c);
     for (i = 0; i < m; ++i) {
         const csimi_wide weight = scale[i] * c[i];
@@ -21992,7 +22006,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
         sum += weight;
     }
     for (i = 0; i < m; ++i) alpha[i < N ? i : i + 1] = scale[i] * c[i];
-    alpha[N] = 1 - sum;
+    alpha[N] = 1 - sum; /* so that the weights sum up to 1 */
 }
 
 /* ---- the combination */
@@ -22027,6 +22041,7 @@ static void csimi_combine_range(void *context, int begin, int end) {
     csim_real *CSIMI_RESTRICT y = task->next;
     int i, k, j;
     for (i = begin; i < end; ++i) y[i] = 0;
+    /* every y[i] adds its pairs in the same order whatever the range: the same bits for any thread count */
     for (k = 0; k + 4 <= a->count; k += 4) {
         csim_real w[4];
         for (j = 0; j < 4; ++j) w[j] = (csim_real)task->alpha[k + j];
@@ -22043,11 +22058,13 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
                                   const csim_tasks *tasks) {
     csimi_gram_row row;
     csimi_combination combination;
+    /* behind H, its right side and its scale at the full window: m m + 2 m with m = window - 1 */
     csimi_wide *alpha = a->work + (a->window - 1) * (a->window + 1);
     a->newest = (a->newest + 1) % a->window;
-    a->count = csimi_imin(a->count + 1, a->window);
+    a->count = csimi_imin(a->count + 1, a->window); /* once full the oldest pair has given way */
     row.a = a;
     row.metric = metric;
+    /* of the Gram matrix only the row of this pair: the others are known, as pairs and metric stay */
     csimi_parallel(tasks, (a->count + 3) / 4, 1, csimi_gram_range, &row);
     csimi_anderson_weights(a, alpha);
     combination.a = a;
@@ -22063,7 +22080,7 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
 
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W) {
     c->W[0] = W[0];
-    c->W[1] = (W[1] + W[3]) / 2;
+    c->W[1] = (W[1] + W[3]) / 2; /* symmetric part: the axes of S below exist for no other */
     c->W[2] = (W[2] + W[6]) / 2;
     c->W[3] = W[4];
     c->W[4] = (W[5] + W[7]) / 2;
@@ -22076,6 +22093,7 @@ CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W) {
 static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real floor, csim_real *value,
                              csim_real *turn) {
     const csim_real half = (p - r) / 2, h = CSIMI_SQRT(half * half + q * q), big = (p + r) / 2 + h;
+    /* the larger of cosine and sine by a root, the other by a division: neither loses digits to a difference */
     turn[0] = 1;
     turn[1] = 0;
     if (h > 0 && half >= 0) {
@@ -22086,13 +22104,13 @@ static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real fl
         turn[0] = q / (2 * h * turn[1]);
     }
     value[0] = csimi_max(big, floor);
-    value[1] = csimi_max(big > 0 ? (p * r - q * q) / big : 0, floor);
+    value[1] = csimi_max(big > 0 ? (p * r - q * q) / big : 0, floor); /* not trace - big, which cancels */
 }
 
 /* The normalised model of a friction law for W + diag(normal, tangent, tangent). */
 static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_real tangent) {
     const csim_real *W = c->W, trace = W[0] + W[3] + W[5] + normal + 2 * tangent;
-    const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace);
+    const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace); /* finite a where nothing moves along n */
     const int other = csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0;
     csim_real b[2], p, q, r;
     c->mu[0] = c->contact->mu[0];
@@ -22100,9 +22118,11 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
     c->a = 1 / csimi_max(nn, CSIMI_TINY);
     b[0] = c->mu[0] * W[1];
     b[1] = c->mu[1] * W[2];
+    /* tangents in y = lambda_t / mu: rows and columns of W times mu */
     p = c->mu[0] * (W[3] + tangent) * c->mu[0];
     q = c->mu[0] * W[4] * c->mu[1];
     r = c->mu[1] * (W[5] + tangent) * c->mu[1];
+    /* S, what is left of the tangents once u_n = 0 has eliminated lambda_n; the floor keeps it invertible */
     csimi_eigen_sym2(p - b[0] * b[0] * c->a, q - b[0] * b[1] * c->a, r - b[1] * b[1] * c->a,
                      csimi_max(16 * CSIMI_EPS * (p + r), CSIMI_TINY), c->s, c->turn);
     c->b[0] = c->turn[0] * b[0] + c->turn[1] * b[1];
@@ -22112,16 +22132,19 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
 #if CSIMI_HAS_ROWS
 /* Inverse of the part of W + extra I that the law constrains, zero elsewhere. */
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
-    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5}; /* place of (i, j) among the six numbers of W */
+    /* a W that lacks rank is lifted just above rounding */
     const csim_real lift = c->extra + 16 * CSIMI_EPS * (c->W[0] + c->W[3] + c->W[5]) + CSIMI_TINY;
     csimi_wide H[9], x[3];
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = 0; j < 3; ++j) {
             const bool on = (mask >> i & mask >> j & 1u) != 0;
+            /* the identity on rows that are free, so that one factorisation serves every mask */
             H[3 * i + j] = on ? (csimi_wide)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
         }
     if (!csimi_cholesky(3, H))
+        /* not even so positive definite: a diagonal of the trace, which a semidefinite W does not exceed */
         for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
@@ -22135,12 +22158,13 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
 /* Readies the local solver for W + eps (tr W / 3) I. */
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
     c->contact = contact;
-    c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3;
+    c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3; /* the mean eigenvalue: the same share whatever the mass */
     switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC: csimi_local_prepare_friction(c, c->extra, c->extra); break;
     case CSIM_LAW_INVERTIBLE:
+        /* u + omega lambda in the place of u: omega lies on the diagonal of W */
         csimi_local_prepare_friction(c, c->extra + contact->omega[0], c->extra + contact->omega[1]);
         break;
 #if CSIMI_HAS_ROWS
@@ -22172,7 +22196,7 @@ static csim_real csimi_local_slip(csimi_local *c, csim_real cn, const csim_real 
         normal = -c->a * (cn + c->b[0] * y[0] + c->b[1] * y[1]);
         value = normal - length;
         if (csimi_abs(value) <= 4 * CSIMI_EPS * length) break;
-        if (value < 0)
+        if (value < 0) /* friction exceeds the cone: more slip is needed */
             lo = z;
         else
             hi = z;
@@ -22180,11 +22204,12 @@ static csim_real csimi_local_slip(csimi_local *c, csim_real cn, const csim_real 
         slope = c->a * (c->b[0] * y[0] * i0 + c->b[1] * y[1] * i1) +
                 normal * (y[0] * y[0] * i0 + y[1] * y[1] * i1) / (length * length);
         next = z - value / slope;
+        /* out of the bracket: half of it or, while it lacks an upper end, four times as far (from 0: as far as S) */
         if (!(next > lo && next < hi)) next = hi < CSIMI_HUGE ? (lo + hi) / 2 : 4 * z + c->s[0];
         if (csimi_abs(next - z) <= CSIMI_EPS * z) break;
         z = next;
     }
-    c->z = z;
+    c->z = z; /* start of the next search, which a sweep changes little */
     return normal;
 }
 
@@ -22207,12 +22232,12 @@ static csim_real csimi_ray_angle(const csimi_local *c, const csim_real *v, int c
     int k;
     for (k = 0; k < count; ++k) {
         csimi_ray_slope(c, v, step * CSIM_R(k), &dc, &dwd);
-        if (dc < 0 && dc * dc / dwd > best) {
+        if (dc < 0 && dc * dc / dwd > best) { /* rays with d . c >= 0 have their least energy at the apex */
             best = dc * dc / dwd;
             angle = step * CSIM_R(k);
         }
     }
-    lo = angle - step;
+    lo = angle - step; /* the valley lies within a sample of the best one */
     hi = angle + step;
     for (k = 0; k < 60 && hi - lo > CSIMI_EPS; ++k) { /* where d . c < 0 is lost: back towards the best sample */
         const csim_real middle = (lo + hi) / 2, slope = csimi_ray_slope(c, v, middle, &dc, &dwd);
@@ -22260,12 +22285,14 @@ static csim_real csimi_conic_slope(const csimi_conic *k, const csim_real *e) {
     return (k->s[1] * r * e[1] + k->d[1]) * (e[0] + k->q[0]) - (k->s[0] * r * e[0] + k->d[0]) * (e[1] + k->q[1]);
 }
 
+/* Whether the conic has a point (r > 0) in the direction e, and y0 sees it. */
 static bool csimi_conic_visible(const csimi_conic *k, const csim_real *e) {
     return 1 + k->q[0] * e[0] + k->q[1] * e[1] > 0 && e[0] * k->e0[0] + e[1] * k->e0[1] >= k->n0;
 }
 
 /* turned by the angle of (cosine, sine) */
 static void csimi_turn2(const csim_real *e, csim_real cosine, csim_real sine, csim_real *out) {
+    /* both before they are written: out may be e */
     const csim_real x = cosine * e[0] - sine * e[1], y = sine * e[0] + cosine * e[1];
     out[0] = x;
     out[1] = y;
@@ -22275,11 +22302,11 @@ static void csimi_turn2(const csim_real *e, csim_real cosine, csim_real sine, cs
    or the point is out of sight, then halving of the arc down to the given width. */
 static void csimi_conic_bisect(const csimi_conic *k, csim_real width, csim_real *e) {
     const csim_real start = csimi_conic_slope(k, k->e0);
-    csim_real far[2], middle[2], cosine = CSIM_R(0.99500416527802577), sine = CSIM_R(0.09983341664682815); /* 0.1 */
+    csim_real far[2], middle[2], cosine = CSIM_R(0.99500416527802577), sine = CSIM_R(0.09983341664682815); /* 0.1 rad */
     int i;
     e[0] = k->e0[0];
     e[1] = k->e0[1];
-    if (!(start < 0 || start > 0)) return;
+    if (!(start < 0 || start > 0)) return; /* stationary already, or not a number */
     if (start > 0) sine = -sine;
     for (i = 0; i < 40; ++i) {
         csimi_turn2(e, cosine, sine, far);
@@ -22319,9 +22346,11 @@ static csim_real csimi_conic_gain(const csimi_conic *k, csim_real a, csim_real b
     csimi_conic_direction(k, (a + b) / 2, mid);
     ra = k->p / (1 + k->q[0] * ea[0] + k->q[1] * ea[1]);
     rb = k->p / (1 + k->q[0] * eb[0] + k->q[1] * eb[1]);
+    /* e_a - e_b is mid turned by 90 degrees, times 2 sin((a - b) / 2) */
     turn = rb / k->p * (k->q[1] * mid[0] - k->q[0] * mid[1]);
     chord[0] = -mid[1] - turn * eb[0];
     chord[1] = mid[0] - turn * eb[1];
+    /* of a quadratic the gradient half way gives the difference exactly */
     turn = (k->s[0] * (ra * ea[0] + rb * eb[0]) / 2 + k->d[0]) * chord[0] +
            (k->s[1] * (ra * ea[1] + rb * eb[1]) / 2 + k->d[1]) * chord[1];
     return a > b ? turn : -turn;
@@ -22337,6 +22366,7 @@ static void csimi_conic_golden(const csimi_conic *k, csim_real width, csim_real 
     const csim_real golden = CSIM_R(0.6180339887498949), q = CSIMI_SQRT(k->q[0] * k->q[0] + k->q[1] * k->q[1]);
     csim_real hi = csimi_arccos(k->n0), lo = -hi, a, b;
     int i;
+    /* e0 itself has 1 + q . e0 > p / |y0| > 0, for y0 is outside the cone */
     if (q >= 1) { /* a parabola or hyperbola: only where 1 + q . e > 0 */
         const csim_real x = k->q[0] * k->e0[0] + k->q[1] * k->e0[1], y = k->q[1] * k->e0[0] - k->q[0] * k->e0[1];
         const csim_real middle = CSIMI_ATAN2(y, x), half = csimi_arccos(-1 / q);
@@ -22368,7 +22398,7 @@ static csimi_wide csimi_cbrt64(csimi_wide x) {
     int k;
     if (!(size > (csimi_wide)CSIMI_TINY)) return 0;
     y = (csimi_wide)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
-    for (k = 0; k < 3; ++k) y -= (y - size / (y * y)) / 3;
+    for (k = 0; k < 3; ++k) y -= (y - size / (y * y)) / 3; /* exp and log may be float's */
     return x < 0 ? -y : y;
 }
 
@@ -22378,6 +22408,7 @@ static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
     csimi_wide x;
     int k;
     if (D > 0) {
+        /* of equal signs: R and the root do not cancel */
         const csimi_wide A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
         x = A + (A < 0 || A > 0 ? Q / A : 0) - a / 3;
     } else {
@@ -22385,6 +22416,7 @@ static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
         x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (csimi_wide)CSIMI_COS(angle) - a / 3;
     }
     for (k = 0; k < 3; ++k) {
+        /* at the largest root the slope is positive, or zero where that is double */
         const csimi_wide slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
         x -= step;
     }
@@ -22397,7 +22429,7 @@ static int csimi_quadratic_roots(csimi_wide b, csimi_wide c, csimi_wide *x) {
     if (D < -CSIMI_WIDE(1e-6) * (b * b + (c < 0 ? -c : c))) return 0;
     x[0] = -b / 2;
     if (D <= 0) return 1;
-    x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D);
+    x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D); /* the larger root; the other by Vieta */
     x[1] = x[0] < 0 || x[0] > 0 ? c / x[0] : 0;
     return 2;
 }
@@ -22407,6 +22439,7 @@ static int csimi_quartic_roots(const csimi_wide *k, csimi_wide *x) {
     const csimi_wide b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
     const csimi_wide P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
     const csimi_wide R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
+    /* y^4 + P y^2 + Q y + R in y = x + b / 4 parts into two quadratics with a root m of the resolvent */
     const csimi_wide m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
     const csimi_wide half = root > 0 ? Q / (2 * root) : 0;
     int count = csimi_quadratic_roots(-root, P / 2 + m + half, x), i;
@@ -22421,13 +22454,14 @@ static void csimi_conic_quartic(const csimi_conic *k, csimi_wide *poly) {
     const csimi_wide p = (csimi_wide)k->p, q0 = (csimi_wide)k->q[0], q1 = (csimi_wide)k->q[1], d0 = (csimi_wide)k->d[0];
     const csimi_wide d1 = (csimi_wide)k->d[1], s0 = (csimi_wide)k->s[0], s1 = (csimi_wide)k->s[1];
     const csimi_wide x = (csimi_wide)k->e0[0], y = (csimi_wide)k->e0[1];
+    /* coefficients of 1, e_x, e_y, e_x^2, e_y^2 and e_x e_y */
     const csimi_wide one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
     const csimi_wide ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
     const csimi_wide kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
     const csimi_wide u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
     const csimi_wide uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
     const csimi_wide uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
-    poly[0] = one + u + uu;
+    poly[0] = one + u + uu; /* of t^0 .. t^4, all times (1 + t^2)^2 */
     poly[1] = 2 * (v + uv);
     poly[2] = 2 * (one - uu) + 4 * vv;
     poly[3] = 2 * (v - uv);
@@ -22442,6 +22476,7 @@ static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
         const csim_real x = e[0] + k->q[0], y = e[1] + k->q[1], tx = -y * r / lever, ty = x * r / lever; /* dy */
         const csim_real gx = k->s[0] * r * e[0] + k->d[0], gy = k->s[1] * r * e[1] + k->d[1];
         const csim_real value = gy * x - gx * y, slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
+        /* 0.1 rad at most: a slope near zero must not send it to another root */
         const csim_real step = slope > 0 || slope < 0 ? csimi_clamp(-value / slope, -CSIM_R(0.1), CSIM_R(0.1)) : 0;
         csim_real length;
         csimi_turn2(e, 1, step, e);
@@ -22459,6 +22494,7 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
     int i, count;
     bool flip;
     csimi_conic_quartic(k, poly);
+    /* of t or 1 / t, whichever has the larger leading coefficient: the roots are divided by it */
     flip = csimi_abs((csim_real)poly[0]) > csimi_abs((csim_real)poly[4]);
     for (i = 0; i < 5; ++i) reversed[i] = poly[4 - i];
     count = poly[0] < 0 || poly[0] > 0 || poly[4] < 0 || poly[4] > 0 ? csimi_quartic_roots(flip ? reversed : poly, root)
@@ -22472,7 +22508,7 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
         r = k->p / (1 + k->q[0] * trial[0] + k->q[1] * trial[1]);
         energy = r * r * (k->s[0] * trial[0] * trial[0] + k->s[1] * trial[1] * trial[1]) / 2 +
                  r * (k->d[0] * trial[0] + k->d[1] * trial[1]);
-        if (!(energy < best)) continue;
+        if (!(energy < best)) continue; /* in sight is one alone; should rounding show two, the lower */
         best = energy;
         e[0] = trial[0];
         e[1] = trial[1];
@@ -22491,6 +22527,7 @@ static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
     const csim_real across = (k->s[1] - k->s[0]) * n0 * n1 * i - turn * (n1 * x - n0 * z);
     const csim_real along = -(g1 * n0 - g0 * n1 + back * across) / slope;
     const csim_real step0 = (back * n0 - along * n1) * i, step1 = (back * n1 + along * n0) * i;
+    /* taken only as a correction (a thousandth of r), towards a least value and not a largest one */
     if (!(slope > 0 && csimi_abs(step0) + csimi_abs(step1) < CSIM_R(1e-3) * r)) return;
     y[0] += step0;
     y[1] += step1;
@@ -22512,6 +22549,7 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
     k.s[1] = c->s[1];
     k.d[0] = d[0];
     k.d[1] = d[1];
+    /* divided by its largest number before it is squared: no overflow however long y0 is */
     x = csimi_max(csimi_abs(y[0]), csimi_abs(y[1]));
     k.e0[0] = y[0] / x;
     k.e0[1] = y[1] / x;
@@ -22525,11 +22563,11 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
         csimi_conic_analytic(&k, e);
     else
         csimi_conic_bisect(&k, width, e);
-    x = k.p / csimi_max(1 + k.q[0] * e[0] + k.q[1] * e[1], CSIMI_EPS);
+    x = k.p / csimi_max(1 + k.q[0] * e[0] + k.q[1] * e[1], CSIMI_EPS); /* finite where e meets an asymptote */
     y[0] = x * e[0];
     y[1] = x * e[1];
     csimi_conic_refine(&k, y);
-    return CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]);
+    return CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]); /* lambda_n on the cone */
 }
 
 /* ---- friction */
@@ -22541,12 +22579,14 @@ static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csi
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
     lambda[0] = lambda[1] = lambda[2] = 0;
+    /* under the convex law a contact opens only beyond u_n = mu |u_t|, the lift of one that slides */
     if (v[0] >= (convex ? CSIMI_SQRT(t0 * t0 + t1 * t1) : 0)) return; /* opens */
     w[0] = v[0];
     w[1] = c->turn[0] * t0 + c->turn[1] * t1;
     w[2] = c->turn[0] * t1 - c->turn[1] * t0;
-    d[0] = w[1] - c->b[0] * c->a * w[0];
+    d[0] = w[1] - c->b[0] * c->a * w[0]; /* u_t when lambda_n alone has made u_n = 0 */
     d[1] = w[2] - c->b[1] * c->a * w[0];
+    /* stick: S y = -d, so that u = 0 */
     y[0] = -d[0] / c->s[0];
     y[1] = -d[1] / c->s[1];
     normal = -c->a * (w[0] + c->b[0] * y[0] + c->b[1] * y[1]);
@@ -22562,7 +22602,7 @@ static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csi
         }
     }
     lambda[0] = normal;
-    lambda[1] = c->mu[0] * (c->turn[0] * y[0] - c->turn[1] * y[1]);
+    lambda[1] = c->mu[0] * (c->turn[0] * y[0] - c->turn[1] * y[1]); /* back into the contact's axes */
     lambda[2] = c->mu[1] * (c->turn[1] * y[0] + c->turn[0] * y[1]);
 }
 
@@ -22591,7 +22631,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
         for (i = 0; i < 3; ++i) {
             csim_real u = v[i], x, w = csimi_max(c->W[at[4 * i]], 16 * CSIMI_EPS * floor) + c->extra + CSIMI_TINY;
             for (j = 0; j < 3; ++j) u += (c->W[at[3 * i + j]] + (i == j ? c->extra : 0)) * lambda[j];
-            x = csimi_clamp(lambda[i] - u / w, lo[i], hi[i]);
+            x = csimi_clamp(lambda[i] - u / w, lo[i], hi[i]); /* row i alone to u_i = 0, as far as its limits let it */
             most = csimi_max(most, csimi_abs(x - lambda[i]));
             size = csimi_max(size, csimi_abs(x));
             lambda[i] = x;
@@ -22667,10 +22707,11 @@ static void csimi_weights_diagonal(const csimi_nodal *nodal, const unsigned char
         for (k = 0; k < nodal->side[i].count; ++k)
             for (r = 0; r < 3; ++r) {
                 const csim_real *J = term[k].J + r;
-                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]);
+                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]); /* of kappa J_v' J_v */
             }
-        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa;
+        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa; /* massless: its own block is kappa I */
     }
+    /* one scalar a contact node: else gamma of a contact is no scalar and its law has no closed form */
     for (i = 0; i < nodal->count; ++i)
         if (pinned[i]) d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = (d[3 * i] + d[3 * i + 1] + d[3 * i + 2]) / 3;
 }
@@ -22686,7 +22727,7 @@ static void csimi_weights_couple(const csimi_nodal *nodal, int i, const csim_rea
     const csim_term *term = nodal->problem.terms + nodal->side[i].first, *end = term + nodal->side[i].count;
     csim_real *own = row + 3 * (size_t)(nodal->problem.A.n + i), kappa = nodal->kappa[i];
     int k;
-    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k];
+    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k]; /* -I is the node's own part */
     for (; term < end; ++term)
         for (k = 0; k < 3; ++k)
             row[3 * (size_t)term->block + (size_t)k] +=
@@ -22699,7 +22740,7 @@ static double csimi_weights_take(csim_real *row, const csim_real *d, int block) 
     int k;
     for (k = 3 * block; k < 3 * block + 3; ++k) {
         sum += (double)(row[k] * row[k]) / (double)d[k];
-        row[k] = 0;
+        row[k] = 0; /* clearing the whole row would cost n for each */
     }
     return sum;
 }
@@ -22720,7 +22761,7 @@ static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const
     double sum = 0;
     int j, k;
     if (i >= A->n) {
-        g[r] = -1;
+        g[r] = -1; /* g = -e_r gives kappa [-J_v I], its row */
         csimi_weights_couple(nodal, i - A->n, g, row);
         return csimi_weights_take_virtual(nodal, i - A->n, row, d);
     }
@@ -22729,9 +22770,10 @@ static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const
     for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j) {
         const csimi_hung *h = nodal->hung + j;
         const csim_real *J = nodal->problem.terms[nodal->side[h->node].first + h->at - nodal->begin[h->node]].J;
-        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r];
+        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r]; /* column r of J_v: row r of kappa J_v' [J_v -I] */
         csimi_weights_couple(nodal, h->node, g, row);
     }
+    /* blocks named twice are zero at the second visit: nothing counts twice */
     for (j = A->row[i]; j < csimi_row_end(A, i); ++j) sum += csimi_weights_take(row, d, A->col[j]);
     for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j)
         sum += csimi_weights_take_virtual(nodal, nodal->hung[j].node, row, d);
@@ -22751,6 +22793,7 @@ CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned c
         double norm[3];
         for (r = 0; r < 3; ++r) norm[r] = csimi_weights_square(nodal, i, r, d, row) / (double)d[3 * i + r];
         for (r = 0; r < 3; ++r)
+            /* a_rr / |S_r|^2 with a_rr = 1, on contact nodes the sum of three over the sum of three */
             w[3 * i + r] = (csim_real)(pinned[i] ? 3 / (norm[0] + norm[1] + norm[2]) : 1 / norm[r]) / d[3 * i + r];
     }
 }
@@ -22760,12 +22803,13 @@ CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned c
 static double csimi_tridiagonal_top(int count, const double *a, const double *b) {
     double lo = a[0], hi = a[0], x, pivot;
     int i, k;
+    /* the largest eigenvalue lies between the largest diagonal entry and Gershgorin's bound */
     for (i = 0; i < count; ++i) {
         const double reach = a[i] + (i ? b[i - 1] : 0) + (i + 1 < count ? b[i] : 0);
         if (reach > hi) hi = reach;
         if (a[i] > lo) lo = a[i];
     }
-    for (k = 0; k < 50; ++k) {
+    for (k = 0; k < 50; ++k) { /* to the last bits of double */
         x = 0.5 * (lo + hi);
         pivot = a[0] - x;
         for (i = 1; i < count && pivot < 0; ++i) pivot = a[i] - x - b[i - 1] * b[i - 1] / pivot;
@@ -22782,9 +22826,10 @@ static void csimi_lanczos_start(int count, const csim_real *w, csim_real *q) {
     uint32_t state = 2463534242u;
     int i;
     for (i = 0; i < count; ++i) {
-        state ^= state << 13;
+        state ^= state << 13; /* xorshift (Marsaglia 2003) */
         state ^= state >> 17;
         state ^= state << 5;
+        /* 24 bits are exact in float too; sqrt(w) gives every number the same weight in the metric W^-1 */
         q[i] = ((csim_real)(state >> 8) / CSIM_R(16777216.0) - CSIM_R(0.5)) * CSIMI_SQRT(w[i]);
     }
 }
@@ -22804,7 +22849,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real
     for (k = 0; k < CSIMI_LANCZOS; ++k) {
         csimi_nodal_product(nodal, q, z, true, tasks);
         *products += 1;
-        a[k] = csimi_sum_dot(count, q, z);
+        a[k] = csimi_sum_dot(count, q, z); /* <q, W A q> in W^-1 */
         for (i = 0; i < count; ++i)
             z[i] = w[i] * z[i] - (csim_real)a[k] * q[i] - (k ? (csim_real)b[k - 1] * last[i] : 0);
         norm = csimi_sum_weighted(count, w_inverse, z, z);
@@ -22854,10 +22899,10 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->g = CSIMI_PUSH(arena, double, m);
     c->change = CSIMI_PUSH(arena, double, m);
     c->step = CSIMI_PUSH(arena, double, m);
-    c->pivot = CSIMI_PUSH(arena, int, m);
+    c->pivot = CSIMI_PUSH(arena, int, m); /* row exchanges of Newton's unsymmetric factor */
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1));
+    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1)); /* 36 g (g + 1) / 2: its lower blocks */
     c->factor = CSIMI_PUSH(arena, double, m *m);
     c->closed = CSIMI_PUSH(arena, unsigned char, contacts);
     c->used = CSIMI_PUSH(arena, unsigned char, contacts);
@@ -22870,7 +22915,7 @@ static uint32_t csimi_coarse_key(const csim_real *x, const csim_real *lo, csim_r
     uint32_t key = 0, cell[3];
     int i, bit;
     for (i = 0; i < 3; ++i) cell[i] = (uint32_t)csimi_cut((x[i] - lo[i]) * scale * CSIM_R(1023.0), 0, 1023);
-    for (bit = 9; bit >= 0; --bit)
+    for (bit = 9; bit >= 0; --bit) /* 10 bits an axis, 30 of the 32 */
         for (i = 0; i < 3; ++i) key = key << 1 | (cell[i] >> bit & 1);
     return key;
 }
@@ -22884,23 +22929,25 @@ static void csimi_coarse_sort(int count, const uint32_t *key, int *order) {
             const int x = order[i];
             for (j = i; j >= gap; j -= gap) {
                 const int other = order[j - gap];
-                if (key[other] < key[x] || (key[other] == key[x] && other < x)) break;
+                if (key[other] < key[x] || (key[other] == key[x] && other < x)) break; /* ties by index */
                 order[j] = other;
             }
             order[j] = x;
         }
 }
 
+/* Aggregates along a space-filling curve, so that a run of them is a neighbourhood. */
 static void csimi_coarse_order(csimi_coarse *c) {
     const csim_real *x = c->structure->centre;
     csim_real lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, extent;
-    uint32_t *key = (uint32_t *)(void *)c->panel;
+    uint32_t *key = (uint32_t *)(void *)c->panel; /* free until H0 is built */
     int a, i;
     for (a = 0; a < c->aggregates; ++a)
         for (i = 0; i < 3; ++i) {
             lo[i] = a ? csimi_min(lo[i], x[3 * a + i]) : x[i];
             hi[i] = a ? csimi_max(hi[i], x[3 * a + i]) : x[i];
         }
+    /* one scale for all axes; aggregates that are all in one place must not divide by 0 */
     extent = csimi_max(csimi_max(hi[0] - lo[0], hi[1] - lo[1]), csimi_max(hi[2] - lo[2], CSIMI_TINY));
     for (a = 0; a < c->aggregates; ++a) {
         key[a] = csimi_coarse_key(x + 3 * a, lo, 1 / extent);
@@ -22923,7 +22970,7 @@ static void csimi_coarse_measure(csimi_coarse *c, int g) {
             c->arm[3 * a + i] = s->centre[3 * a + i] - (csim_real)centre[i];
             square += (double)(c->arm[3 * a + i] * c->arm[3 * a + i]);
         }
-        square += (double)(s->radius[a] * s->radius[a]);
+        square += (double)(s->radius[a] * s->radius[a]); /* mean squares add about the common centre */
     }
     c->radius[g] = CSIMI_SQRT((csim_real)(square / (end - begin)));
 }
@@ -22935,6 +22982,7 @@ static void csimi_coarse_gather(csimi_coarse *c) {
     CSIMI_MEMSET(c->arm, 0, 3 * (size_t)c->aggregates * sizeof *c->arm);
     if (c->groups < c->aggregates) csimi_coarse_order(c);
     for (g = 0; g <= c->groups; ++g)
+        /* floor(aggregates g / groups), without the product that could overflow */
         c->group_first[g] = c->aggregates / c->groups * g + c->aggregates % c->groups * g / c->groups;
     for (g = 0; g < c->groups; ++g) {
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) c->group[c->group_member[k]] = g;
@@ -22942,7 +22990,7 @@ static void csimi_coarse_gather(csimi_coarse *c) {
             csimi_coarse_measure(c, g);
         else
             c->radius[g] = c->structure->radius[g];
-        if (!(c->radius[g] > 0)) c->radius[g] = 1;
+        if (!(c->radius[g] > 0)) c->radius[g] = 1; /* a single block has none, and turns are divided by it */
     }
 }
 
@@ -22958,20 +23006,22 @@ static void csimi_coarse_members(csimi_coarse *c, int blocks) {
         c->slot[i] = c->first[i];
     }
     for (i = 0; i < blocks; ++i)
-        if (aggregate[i] >= 0) c->member[c->slot[aggregate[i]]++] = i;
+        if (aggregate[i] >= 0) c->member[c->slot[aggregate[i]]++] = i; /* they ascend, so sums keep their order */
 }
 
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *s) {
     return s && s->aggregate_count > 0 && s->aggregate && s->offset && s->radius &&
-           (s->aggregate_count <= CSIMI_COARSE_GROUPS || s->centre);
+           (s->aggregate_count <= CSIMI_COARSE_GROUPS || s->centre); /* centres tell which to group */
 }
 
+/* Whether a block is an angular velocity: it moves with w alone, wherever it is. */
 static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
 /* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
 
+/* Row of H0: before group g stand 1 + .. + g blocks of 36 numbers, and its rows have 6 (g + 1) each. */
 static double *csimi_coarse_h(const csimi_coarse *c, size_t row) {
     const size_t g = row / 6;
     return c->H0 + 6 * (g + 1) * (3 * g + row % 6);
@@ -23026,7 +23076,7 @@ static void csimi_coarse_run(const csimi_coarse *c, const csim_block_matrix *A, 
     double moment[36];
     int r;
     csimi_coarse_moments(c, A, begin, end, moment);
-    for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r);
+    for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r); /* o x once a run, not once a block */
 }
 
 /* P += Z_i' S, 6x6. */
@@ -23035,12 +23085,12 @@ static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, dou
     const double x = (double)o[0], y = (double)o[1], z = (double)o[2];
     int k;
     if (csimi_coarse_turns(c, i)) {
-        for (k = 0; k < 18; ++k) P[18 + k] += S[k];
+        for (k = 0; k < 18; ++k) P[18 + k] += S[k]; /* the rows of w */
         return;
     }
     for (k = 0; k < 18; ++k) P[k] += S[k];
     for (k = 0; k < 6; ++k) {
-        P[18 + k] += y * S[12 + k] - z * S[6 + k];
+        P[18 + k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
         P[24 + k] += z * S[k] - x * S[12 + k];
         P[30 + k] += x * S[6 + k] - y * S[k];
     }
@@ -23098,23 +23148,24 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
     csimi_coarse_members(c, problem->A.n);
     CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
-    CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count);
-    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1;
+    CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count); /* none is known to press */
+    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
     for (g = 0; g < c->groups; ++g)
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
+            /* one aggregate's rows at a time, so that the panel stays linear in the aggregates */
             const int a = c->group_member[k];
             int count = 0;
             for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, &problem->A, c->member[i], &count);
             for (i = 0; i < count; ++i) {
                 const int b = c->touched[i];
                 double *P = c->panel + 36 * (size_t)i;
-                csimi_coarse_to_group(c, b, 6, P, 6, 1);
-                csimi_coarse_to_group(c, a, 6, P, 1, 6);
+                csimi_coarse_to_group(c, b, 6, P, 6, 1); /* columns: S T_b */
+                csimi_coarse_to_group(c, a, 6, P, 1, 6); /* rows: T_a' S */
                 for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
-    c->ready = false;
+    c->ready = false; /* the factor at hand is of another H0 */
     (void)s;
 }
 
@@ -23128,7 +23179,7 @@ static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, co
         for (k = s.first; k < s.first + s.count; ++k) {
             const int block = problem->terms[k].block, a = c->structure->aggregate[block];
             csim_real RJ[9];
-            if (a < 0) continue;
+            if (a < 0) continue; /* not in the coarse space */
             for (j = 0; j < count && name[j] != a; ++j) {
             }
             if (j == CSIMI_COARSE_SIDES) continue; /* the rest only makes H a little softer */
@@ -23137,7 +23188,7 @@ static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, co
                 CSIMI_MEMSET(c->jacobian + 18 * j, 0, 18 * sizeof(double));
             }
             csimi_matmul(contact->R, problem->terms[k].J, RJ);
-            for (i = 0; i < 9 && side; ++i) RJ[i] = -RJ[i];
+            for (i = 0; i < 9 && side; ++i) RJ[i] = -RJ[i]; /* u = R (a - b) */
             csimi_coarse_right(c, RJ, block, c->jacobian + 18 * j);
         }
     }
@@ -23155,13 +23206,13 @@ static void csimi_coarse_slip(csim_real mu, bool proximal, bool whole, const csi
     double e[2], turn, along = 1;
     int i, j;
     D[0] = 1;
-    if (!(t > 0 && lambda[0] > 0)) return;
+    if (!(t > 0 && lambda[0] > 0)) return; /* no direction of slip */
     e[0] = (double)trial[1] / t, e[1] = (double)trial[2] / t;
-    turn = l < t ? l / t : 1;
-    if (proximal) along = 1 / (1 + (double)(mu * mu));
+    turn = l < t ? l / t : 1; /* the share of friction that the clip lets pass */
+    if (proximal) along = 1 / (1 + (double)(mu * mu)); /* 1 / |(1, mu e)|^2: projection on that ray */
     D[0] = along;
     for (i = 0; i < 2; ++i) {
-        if (proximal || whole) D[3 + 3 * i] = along * (double)mu * e[i];
+        if (proximal || whole) D[3 + 3 * i] = along * (double)mu * e[i]; /* friction follows the normal impulse */
         if (proximal) D[1 + i] = along * (double)mu * e[i];
         for (j = 0; j < 2; ++j)
             D[4 + 3 * i + j] = turn * ((i == j ? 1 : 0) - e[i] * e[j]) +
@@ -23169,13 +23220,15 @@ static void csimi_coarse_slip(csim_real mu, bool proximal, bool whole, const csi
     }
 }
 
+/* D of a contact: one on the rows it holds, or the derivative of its projection where it slips. */
 static void csimi_coarse_derivative(const csimi_coarse *c, const csim_contact *contact,
                                     const csimi_coarse_contacts *contacts, int m, double *D) {
     const csim_real *trial = contacts->trial + 3 * (size_t)m;
     csim_real lambda[3];
     int i;
     for (i = 0; i < 9; ++i) D[i] = i % 4 == 0 && (c->used[m] >> (i / 4) & 1) ? 1 : 0;
-    if (c->used[m] != 1 || contact->law >= CSIM_LAW_BILATERAL) return;
+    if (c->used[m] != 1 || contact->law >= CSIM_LAW_BILATERAL) return; /* it sticks, or is open, or a row of a joint */
+    /* Newton takes it at its own iterate y, whose trial and change balance has left */
     for (i = 0; i < 3; ++i) lambda[i] = contacts->lambda[3 * m + i] + (contacts->newton ? c->delta[3 * m + i] : 0);
     if (contacts->newton) trial = c->trial + 3 * (size_t)m;
     csimi_coarse_slip(contact->mu[0], contacts->law[m] == CSIM_LAW_PROXIMAL, contacts->newton > 0, trial, lambda, D);
@@ -23199,7 +23252,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;
-            if (h > g && !contacts->newton) continue;
+            if (h > g && !contacts->newton) continue; /* Cholesky reads the lower triangle */
             for (i = 0; i < 6; ++i)
                 for (j = 0; j < 6; ++j)
                     c->factor[(6 * g + (size_t)i) * m + 6 * h + (size_t)j] +=
@@ -23213,7 +23266,7 @@ static void csimi_coarse_mirror(csimi_coarse *c) {
     const size_t m = 6 * (size_t)c->groups;
     size_t i, j;
     for (i = 0; i < m; ++i)
-        for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j];
+        for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j]; /* Newton's LU reads all */
 }
 
 CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
@@ -23226,6 +23279,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
     if (contacts->newton) csimi_coarse_mirror(c);
     for (i = 0; i < problem->contact_count; ++i)
         if (c->used[i]) csimi_coarse_stiffen(c, problem, contacts, i);
+    /* rows without mass, as the turns of a group that is a single point, must not make H singular */
     for (i = 0; i < m; ++i) {
         const double d = c->factor[(size_t)i * (size_t)m + (size_t)i];
         if (d > largest) largest = d;
@@ -23234,7 +23288,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor);
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -23245,7 +23299,7 @@ static void csimi_coarse_gain(csimi_coarse *c, int block, const csim_real *x) {
     const csim_real *o = c->structure->offset + 3 * (size_t)block;
     const int a = c->structure->aggregate[block];
     double *g;
-    if (a < 0) return;
+    if (a < 0) return; /* not in the coarse space */
     g = c->motion + 6 * (size_t)a;
     if (csimi_coarse_turns(c, block)) {
         g[3] += (double)x[0], g[4] += (double)x[1], g[5] += (double)x[2];
@@ -23284,6 +23338,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
         double moment[12], turn[3] = {0, 0, 0}, *motion = c->motion + 6 * (size_t)a;
         csimi_quad F[3];
         CSIMI_MEMSET(F, 0, sizeof F);
+        /* sums of M f times 1 and o; moments of the whole aggregate are made of them once */
         for (k = c->first[a]; k < c->first[a + 1]; ++k) {
             const size_t at = 3 * (size_t)c->member[k];
             const csim_real *f = c->f + at, *M = c->metric + at, *o = c->structure->offset + at;
@@ -23292,7 +23347,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
             csimi_quad w;
             CSIMI_QUAD_SET(w, 1, (double)o[0], (double)o[1], (double)o[2]);
             if (csimi_coarse_turns(c, c->member[k])) {
-                turn[0] += x, turn[1] += y, turn[2] += z;
+                turn[0] += x, turn[1] += y, turn[2] += z; /* the force on w is a torque */
                 continue;
             }
             CSIMI_QUAD_ADD(F[0], w, x), CSIMI_QUAD_ADD(F[1], w, y), CSIMI_QUAD_ADD(F[2], w, z);
@@ -23303,6 +23358,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
     }
 }
 
+/* Motions of aggregates [begin, end) to their blocks, p += Z y. */
 static void csimi_coarse_prolong(void *context, int begin, int end) {
     csimi_coarse *c = (csimi_coarse *)context;
     const unsigned char *turns = c->structure->rotation;
@@ -23341,6 +23397,7 @@ static void csimi_coarse_restrict_virtual(csimi_coarse *c, const csimi_nodal *no
     }
 }
 
+/* Virtual nodes go with the sides that the correction moves, so that their couplings are not strained. */
 static void csimi_coarse_prolong_virtual(csimi_coarse *c, const csimi_nodal *nodal, const csim_term *terms, int n) {
     int k, t;
     for (k = 0; k < nodal->virtual_count; ++k) {
@@ -23370,7 +23427,7 @@ static void csimi_coarse_spread(csimi_coarse *c, double scale) {
         const double *y = c->y + 6 * (size_t)c->group[a], turn = scale / (double)c->radius[c->group[a]];
         const csim_real *d = c->arm + 3 * (size_t)a;
         double *g = c->motion + 6 * (size_t)a;
-        for (i = 0; i < 3; ++i) g[3 + i] = turn * y[3 + i];
+        for (i = 0; i < 3; ++i) g[3 + i] = turn * y[3 + i]; /* w = y_r / L */
         g[0] = scale * y[0] + g[4] * (double)d[2] - g[5] * (double)d[1];
         g[1] = scale * y[1] + g[5] * (double)d[0] - g[3] * (double)d[2];
         g[2] = scale * y[2] + g[3] * (double)d[1] - g[4] * (double)d[0];
@@ -23384,11 +23441,13 @@ CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim
     int i, bits = 0;
     if (contact->law == CSIM_LAW_BILATERAL) return (unsigned char)(contact->mask & 7);
     if (contact->law == CSIM_LAW_BOX) {
+        /* inside its limits a row is held; at one it gives way */
         for (i = 0; i < 3; ++i) bits |= (l[i] > contact->lo[i] && l[i] < contact->hi[i]) << i;
         return (unsigned char)bits;
     }
-    if (!(l[0] > 0)) return 0;
-    if (!(mu[0] > 0 && second > 0)) return 1;
+    if (!(l[0] > 0)) return 0; /* open */
+    if (!(mu[0] > 0 && second > 0)) return 1; /* no friction along some axis: slip */
+    /* a clipped impulse is on its bound but for rounding, so what is hardly inside slips */
     return l[1] * l[1] / (mu[0] * mu[0]) + l[2] * l[2] / (second * second) < l[0] * l[0] * CSIM_R(0.999999) ? 7 : 1;
 }
 
@@ -23423,7 +23482,7 @@ static bool csimi_coarse_look(csimi_coarse *c, const csim_problem *problem, cons
     for (k = 0; k < problem->contact_count; ++k) {
         const unsigned char rows = csimi_coarse_predict(c, problem, contacts, k);
         changed = changed || (rows & ~c->used[k]);
-        c->used[k] |= rows;
+        c->used[k] |= rows; /* rows join, none leaves */
     }
     return changed;
 }
@@ -23441,7 +23500,7 @@ static void csimi_coarse_load(csimi_coarse *c, const csim_problem *problem, int 
             csimi_addmulT3(problem->terms[k].J, force, x);
             csimi_coarse_gain(c, problem->terms[k].block, x);
         }
-        for (i = 0; i < 3; ++i) force[i] = -force[i];
+        for (i = 0; i < 3; ++i) force[i] = -force[i]; /* reaction on side b */
     }
 }
 
@@ -23454,6 +23513,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     size_t i, j;
     int k;
     csimi_coarse_spread(c, 1);
+    /* the motions must be read by all contacts before they become loads */
     for (k = 0; k < problem->contact_count; ++k) c->used[k] = csimi_coarse_predict(c, problem, contacts, k);
     CSIMI_MEMSET(c->motion, 0, 6 * (size_t)c->aggregates * sizeof *c->motion);
     for (k = 0; k < problem->contact_count; ++k) csimi_coarse_load(c, problem, k);
@@ -23461,7 +23521,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     for (i = 0; i < m; ++i) {
         const double *H = csimi_coarse_h(c, i);
         double sum = c->g[i] - H[i] * c->y[i];
-        for (j = 0; j < i; ++j) {
+        for (j = 0; j < i; ++j) { /* below the diagonal each entry counts twice */
             sum -= H[j] * c->y[j];
             c->change[j] -= H[j] * c->y[i];
         }
@@ -23469,10 +23529,10 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     }
     for (i = 0; i < m; ++i) {
         const double d = csimi_coarse_h(c, i)[i];
-        left += d > 0 ? c->change[i] * c->change[i] / d : 0;
+        left += d > 0 ? c->change[i] * c->change[i] / d : 0; /* (N s)^2 / kg */
         whole += d > 0 ? c->g[i] * c->g[i] / d : 0;
     }
-    return whole > 0 ? left / whole : 0;
+    return whole > 0 ? left / whole : 0; /* a share, without units */
 }
 
 static void csimi_coarse_shift(csimi_coarse *c, double by) {
@@ -23487,8 +23547,8 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
     int k, half;
     CSIMI_MEMSET(c->y, 0, (size_t)m * sizeof *c->y);
     size = csimi_coarse_balance(c, problem, contacts);
-    for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) {
-        if (!csimi_coarse_factor(c, problem, contacts)) return;
+    for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) { /* of squares: 1e-4 of the imbalance */
+        if (!csimi_coarse_factor(c, problem, contacts)) return; /* of the set balance met */
         csimi_lu_solve(m, c->factor, c->pivot, c->change);
         CSIMI_MEMCPY(c->step, c->change, (size_t)m * sizeof *c->step);
         csimi_coarse_shift(c, taken = 1);
@@ -23499,7 +23559,7 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
             next = csimi_coarse_balance(c, problem, contacts);
         }
         if (next < size) continue;
-        csimi_coarse_shift(c, -taken);
+        csimi_coarse_shift(c, -taken); /* back to the y that leaves the least imbalance */
         return;
     }
 }
@@ -23509,7 +23569,7 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
 static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
     const int m = 6 * c->groups;
     int k;
-    for (k = 0; k <= contacts->looks; ++k) {
+    for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
         csimi_cholesky_solve(m, c->factor, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
@@ -23520,9 +23580,9 @@ static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, co
 CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks) {
-    c->f = f, c->p = p, c->metric = metric;
+    c->f = f, c->p = p, c->metric = metric; /* for the ranges that run in parallel */
     csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_restrict, c);
-    csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n);
+    csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n); /* adds to what restrict has set */
     csimi_coarse_collect(c, c->g);
     if (contacts->newton)
         csimi_coarse_newton(c, problem, contacts);
@@ -23548,6 +23608,7 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
 
 #ifndef CONDSIM_NO_CABLE
 
+/* Links of all cables together; 0: the problem names none, and this part is left out. */
 CSIMI_FN int csimi_chains_links(const csim_structure *s) {
     return s && s->chain_count > 0 && s->chain_first && s->chain_block ? s->chain_first[s->chain_count] : 0;
 }
@@ -23555,7 +23616,7 @@ CSIMI_FN int csimi_chains_links(const csim_structure *s) {
 CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links) {
     c->links = links;
     if (!links) return;
-    c->pivot = CSIMI_PUSH(arena, double, 36 * (size_t)links);
+    c->pivot = CSIMI_PUSH(arena, double, 36 * (size_t)links); /* a link: a node and the frame after it, 6 unknowns */
     c->cross = CSIMI_PUSH(arena, double, 36 * (size_t)links);
     c->x = CSIMI_PUSH(arena, double, 6 * (size_t)links);
     c->at = CSIMI_PUSH(arena, int, blocks);
@@ -23567,7 +23628,7 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
     c->give = CSIMI_PUSH(arena, csim_real, contacts);
     c->held = CSIMI_PUSH(arena, int, contacts);
-    c->row = CSIMI_PUSH(arena, csimi_chain_row, CSIMI_CHAIN_ROWS);
+    c->row = CSIMI_PUSH(arena, csimi_chain_row, CSIMI_CHAIN_ROWS); /* few: their matrix is dense */
     c->dense = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS *CSIMI_CHAIN_ROWS);
     c->answer = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS);
     c->pivoting = CSIMI_PUSH(arena, int, CSIMI_CHAIN_ROWS);
@@ -23590,10 +23651,12 @@ static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem
 /* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
 static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
     int i, m, side, k;
+    /* a row of one block: the inverse of that block is all that A has to say of it */
     for (i = 0; i < problem->A.n; ++i)
         c->settled[i] = c->at[i] < 0 && csimi_row_end(&problem->A, i) - problem->A.row[i] == 1;
     for (m = 0; m < problem->contact_count; ++m) {
-        if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
+        if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue; /* a cable is in it */
+        /* it touches no cable: the chain solve does not see what it does to its blocks */
         for (side = 0; side < 2; ++side) {
             const csim_side s = side ? problem->contacts[m].b : problem->contacts[m].a;
             for (k = s.first; k < s.first + s.count; ++k) c->settled[problem->terms[k].block] = 0;
@@ -23618,17 +23681,18 @@ static double *csimi_chains_place(const csimi_chains *c, int row, int col) {
     const int i = row / 2, j = col / 2;
     const size_t inner = 18 * (size_t)(row % 2) + 3 * (size_t)(col % 2);
     if (i == j) return c->pivot + 36 * (size_t)i + inner;
-    return j == i - 1 ? c->cross + 36 * (size_t)i + inner : NULL;
+    return j == i - 1 ? c->cross + 36 * (size_t)i + inner : NULL; /* (i - 1, i) is its transpose */
 }
 
+/* The blocks of A on the chains; what A couples beyond neighbouring links is left to the iteration. */
 static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
     int i, k, r;
-    CSIMI_MEMSET(c->pivot, 0, 36 * (size_t)c->links * sizeof(double));
+    CSIMI_MEMSET(c->pivot, 0, 36 * (size_t)c->links * sizeof(double)); /* the last factor has overwritten it */
     CSIMI_MEMSET(c->cross, 0, 36 * (size_t)c->links * sizeof(double));
     for (i = 0; i < 2 * c->links; ++i) {
         const int block = c->structure->chain_block[i];
         double *D = csimi_chains_place(c, i, i);
-        c->face[i] = -1;
+        c->face[i] = -1; /* free, until a contact presses it onto a face */
         for (r = 0; r < 3 && block < 0; ++r) D[7 * r] = 1; /* nothing there: stands still */
         for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < csimi_row_end(A, block); ++k) {
             const int other = c->at[A->col[k]];
@@ -23644,7 +23708,7 @@ static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
 static double csimi_chains_turn(const csim_real *trial, const csim_real *lambda) {
     const double t = csimi_sqrt64((double)(trial[1] * trial[1] + trial[2] * trial[2]));
     const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2])), turn = t > 0 ? l / t : 0;
-    return turn < 0.999 ? turn : 0.999;
+    return turn < 0.999 ? turn : 0.999; /* 1 would make the stiffness turn / (1 - turn) infinite */
 }
 
 /* Unit tangent across the slip, world axes; false when nothing slips. */
@@ -23652,10 +23716,12 @@ static bool csimi_chains_across(const csim_real *R, const csim_real *lambda, dou
     const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
     int i;
     if (!(l > 0)) return false;
+    /* n x lambda_t, of length one */
     for (i = 0; i < 3; ++i) across[i] = ((double)(lambda[1] * R[6 + i]) - (double)(lambda[2] * R[3 + i])) / l;
     return true;
 }
 
+/* D += scale a b', 3x3 inside rows of `stride`. */
 static void csimi_chains_rank_one(double *D, int stride, double scale, const double *a, const double *b) {
     int i, j;
     for (i = 0; i < 3; ++i)
@@ -23668,10 +23734,12 @@ static void csimi_chains_face(csimi_chains *c, const csim_contact *contact, int 
                               const csim_real *trial, bool follow) {
     csimi_chain_face *face = c->faces + m;
     const csim_real *l = c->lambda + 3 * (size_t)m;
+    /* held by its normal alone: friction is at its bound, or there is none */
     const bool slips = rows == 1 && contact->law < CSIM_LAW_BILATERAL;
     double n[3], d[3], rho[3], across[3], size = 1;
     int i, k;
     for (i = 0; i < 9; ++i) face->right[i] = i % 4 == 0 ? 1 : 0;
+    /* rho = lambda_t / lambda_n, world axes */
     for (i = 0; i < 3; ++i) {
         n[i] = d[i] = (double)contact->R[i];
         rho[i] = slips ? (double)(l[1] * contact->R[3 + i] + l[2] * contact->R[6 + i]) / (double)l[0] : 0;
@@ -23679,22 +23747,23 @@ static void csimi_chains_face(csimi_chains *c, const csim_contact *contact, int 
     if (slips && law == CSIM_LAW_PROXIMAL) { /* the impulse lies on a ray, and what it forbids is motion along it */
         for (i = 0; i < 3; ++i) d[i] += rho[i];
         size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-        follow = false;
+        follow = false; /* one direction is pushed along and held: left = right */
     }
     for (k = 0; k < 3; ++k) {
         double row[3];
-        if (!(rows >> k & 1)) continue;
+        if (!(rows >> k & 1)) continue; /* bit k: row k is held */
         for (i = 0; i < 3; ++i) row[i] = k ? (double)contact->R[3 * k + i] : d[i];
         csimi_chains_rank_one(face->right, 3, k ? -1 : -1 / size, row, row);
     }
     for (i = 0; i < 9; ++i) face->left[i] = face->right[i];
-    if (slips && follow) csimi_chains_rank_one(face->left, 3, -1, rho, n);
+    if (slips && follow) csimi_chains_rank_one(face->left, 3, -1, rho, n); /* right rho is rho, which is tangential */
+    /* u holds the impulse's own effect gamma lambda, so lambda = turn (lambda - u / gamma) across the slip */
     if (slips && csimi_chains_across(contact->R, l, across)) {
         const double turn = csimi_chains_turn(trial, l);
         csimi_chains_rank_one(csimi_chains_place(c, c->at[c->held[m]], c->at[c->held[m]]), 6,
                               turn / ((1 - turn) * (double)c->gamma[m]), across, across);
     }
-    c->face[c->at[c->held[m]]] = m;
+    c->face[c->at[c->held[m]]] = m; /* one contact at most claims a node, nodalize.c */
 }
 
 /* Stiffness R'D R of a contact that is held through its compliance, without the unsymmetric part. */
@@ -23706,6 +23775,7 @@ static void csimi_chains_stiffness(const csimi_chains *c, const csim_contact *co
     for (i = 0; i < 9; ++i) K[i] = 0;
     for (k = 0; k < 3; ++k) {
         if (!(rows >> k & 1)) continue;
+        /* a node held directly: its impulse follows from its velocity through omega alone */
         if (contact->law == CSIM_LAW_INVERTIBLE)
             scale = 1 / ((c->held[m] >= 0 ? 0 : (double)c->gamma[m]) + (double)contact->omega[k ? 1 : 0]);
         for (i = 0; i < 3; ++i) row[i] = (double)contact->R[3 * k + i];
@@ -23723,7 +23793,7 @@ static void csimi_chains_stiffen(csimi_chains *c, const csim_problem *problem, c
             const csim_term *a = problem->terms + p, *b = problem->terms + q;
             const int row = c->at[a->block], col = c->at[b->block];
             double *to = row < 0 || col < 0 ? NULL : csimi_chains_place(c, row, col), KJ[9];
-            if (!to) continue;
+            if (!to) continue; /* above the diagonal, or no neighbours */
             for (i = 0; i < 9; ++i)
                 for (KJ[i] = 0, k = 0; k < 3; ++k) KJ[i] += K[3 * (i / 3) + k] * (double)b->J[3 * k + i % 3];
             for (i = 0; i < 3; ++i)
@@ -23734,6 +23804,7 @@ static void csimi_chains_stiffen(csimi_chains *c, const csim_problem *problem, c
 
 /* ---- contacts between moving things */
 
+/* One more row; the caller has seen to it that there is room for the three a contact takes at most. */
 static csimi_chain_row *csimi_chains_row(csimi_chains *c, int m, int axis, double compliance) {
     csimi_chain_row *row = c->row + c->rows++;
     row->contact = m;
@@ -23752,15 +23823,17 @@ static void csimi_chains_rows(csimi_chains *c, const csim_contact *contact, unsi
     int i, k;
     for (k = 0; k < 3; ++k) {
         csimi_chain_row *row;
+        /* bit k: row k is held */
         if (!(rows >> k & 1)) continue;
         row = csimi_chains_row(c, m, k,
                                gamma + (contact->law == CSIM_LAW_INVERTIBLE ? (double)contact->omega[k ? 1 : 0] : 0));
         for (i = 0; i < 3; ++i) {
             row->in[i] = row->out[i] = (double)contact->R[3 * k + i];
-            if (slips && follow)
+            if (slips && follow) /* a push along the normal brings its friction along */
                 row->out[i] += (double)(l[1] * contact->R[3 + i] + l[2] * contact->R[6 + i]) / (double)l[0];
         }
     }
+    /* below it the row, of compliance gamma / turn, would hold next to nothing */
     if (slips && turn > 1e-3 && csimi_chains_across(contact->R, l, across)) {
         csimi_chain_row *row = csimi_chains_row(c, m, -1, (double)c->gamma[m] / turn);
         for (i = 0; i < 3; ++i) row->in[i] = row->out[i] = across[i];
@@ -23778,7 +23851,7 @@ static void csimi_chains_scatter(csimi_chains *c, const csim_problem *problem, c
     const csim_contact *contact = problem->contacts + row->contact;
     int side, k, i, e;
     for (side = 0; side < 2; ++side) {
-        const csim_side s = side ? contact->b : contact->a;
+        const csim_side s = side ? contact->b : contact->a; /* side b gets the reaction */
         for (k = s.first; k < s.first + s.count; ++k) {
             const csim_term *t = problem->terms + k;
             const int at = c->at[t->block];
@@ -23789,7 +23862,7 @@ static void csimi_chains_scatter(csimi_chains *c, const csim_problem *problem, c
                 impulse[i] = (csim_real)((side ? -scale : scale) * sum);
                 if (at >= 0) c->x[3 * at + i] += (double)impulse[i];
             }
-            if (at < 0 && csimi_chains_mobility(problem, t->block, inverse))
+            if (at < 0 && csimi_chains_mobility(problem, t->block, inverse)) /* no chain: moves at once */
                 csimi_addmul3(inverse, impulse, v + 3 * (size_t)t->block);
         }
     }
@@ -23811,6 +23884,7 @@ static double csimi_chains_gather(const csim_problem *problem, const csimi_chain
     return sum;
 }
 
+/* Every chain by itself: x is its load, then its answer. */
 static void csimi_chains_solve(const csimi_chains *c, const csimi_chain *chain) {
     int i;
     for (i = 0; i < c->structure->chain_count; ++i)
@@ -23833,17 +23907,17 @@ static bool csimi_chains_couple(csimi_chains *c, const csim_problem *problem, co
     const int m = c->rows;
     int i, j;
     CSIMI_MEMSET(c->force, 0, bytes);
-    csimi_chains_spread(c, c->force);
+    csimi_chains_spread(c, c->force); /* how far the chains have moved since p */
     for (i = 0; i < m; ++i) {
         const csimi_chain_row *row = c->row + i;
         const int k = 3 * row->contact + row->axis;
         if (row->axis < 0) /* across the slip: what p does there has its friction already */
             c->answer[i] = -csimi_chains_gather(problem, row, c->force);
-        else
+        else /* u + phi + compliance (lambda + change) = 0; p has lambda already */
             c->answer[i] = -csimi_chains_gather(problem, row, p) - (double)nodal[row->contact].phi[row->axis] -
                            row->compliance * (double)c->lambda[k];
     }
-    for (j = 0; j < m; ++j) {
+    for (j = 0; j < m; ++j) { /* column j: what a unit of row j does to all rows */
         CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
         CSIMI_MEMSET(c->force, 0, bytes);
         csimi_chains_scatter(c, problem, c->row + j, 1, c->force);
@@ -23852,11 +23926,12 @@ static bool csimi_chains_couple(csimi_chains *c, const csim_problem *problem, co
         for (i = 0; i < m; ++i) c->dense[i * m + j] = csimi_chains_gather(problem, c->row + i, c->force);
         c->dense[j * m + j] += c->row[j].compliance;
     }
-    if (!csimi_lu(m, c->dense, c->pivoting)) return false;
+    if (!csimi_lu(m, c->dense, c->pivoting)) return false; /* unsymmetric where friction follows */
     csimi_lu_solve(m, c->dense, c->pivoting, c->answer);
     return true;
 }
 
+/* What each contact is to the chains: a face of its node, rows to be solved with them, or a stiffness. */
 static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
                                   const csim_real *trial, bool follow) {
     int m;
@@ -23865,11 +23940,12 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
         const csim_contact *contact = problem->contacts + m;
         const unsigned char rows = csimi_coarse_rows(contact, c->lambda + 3 * (size_t)m);
         double K[9];
-        if (!rows) continue;
+        if (!rows) continue; /* open */
         if (c->held[m] >= 0 && contact->law != CSIM_LAW_INVERTIBLE) {
             if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
+        /* both sides move: a stiffness would take the other one to stand still */
         if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS &&
             csimi_chains_hold(c, problem, contact, false)) {
             csimi_chains_rows(c, contact, rows, m, trial + 3 * (size_t)m, follow);
@@ -23877,7 +23953,7 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
         }
         csimi_chains_stiffness(c, contact, rows, m, trial + 3 * (size_t)m, K);
         csimi_chains_stiffen(c, problem, contact->a, K);
-        csimi_chains_stiffen(c, problem, contact->b, K);
+        csimi_chains_stiffen(c, problem, contact->b, K); /* joins no chains: each side by itself */
     }
 }
 
@@ -23929,7 +24005,7 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     int i;
     csimi_chains_imbalance(c, problem, p, tasks);
     csimi_chains_matrix(c, &problem->A);
-    csimi_chains_contacts(c, problem, law, trial, follow);
+    csimi_chains_contacts(c, problem, law, trial, follow); /* adds to the matrix */
     chain.pivot = c->pivot;
     chain.cross = c->cross;
     chain.face = c->face;
@@ -23940,8 +24016,10 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
     csimi_chains_solve(c, &chain);
     csimi_chains_spread(c, p);
+    /* a singular matrix of answers leaves the rows to the iteration */
     if (!c->rows || !csimi_chains_couple(c, problem, nodal, &chain, p)) return true;
     CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
+    /* loads the chains with the answers, and moves what is no chain at once */
     for (i = 0; i < c->rows; ++i) csimi_chains_scatter(c, problem, c->row + i, c->answer[i], p);
     csimi_chains_solve(c, &chain);
     csimi_chains_spread(c, p);
@@ -23981,13 +24059,14 @@ static csim_real csimi_cond_approach(const csimi_cond *c, int node, csim_real w,
                                      const csim_real *impulse, csim_real *x) {
     csim_real y[3] = {0, 0, 0};
     int i;
-    if (node < 0) return 0;
+    if (node < 0) return 0; /* ground gives no way, and its motion is in phi */
     if (csimi_cond_is_virtual(c, node)) {
         const csim_side side = c->map.nodal.side[node - c->map.given->A.n];
         for (i = side.first; i < side.first + side.count; ++i)
             csimi_addmul3(c->map.given->terms[i].J, c->map.p + 3 * (size_t)c->map.given->terms[i].block, y);
         w = 1 / csimi_cond_kappa(c, node);
     } else {
+        /* p holds the push of lambda: without it, the velocity to which the contact answers */
         for (i = 0; i < 3; ++i) y[i] = c->map.p[3 * (size_t)node + (size_t)i] - sign * w * impulse[i];
     }
     for (i = 0; i < 3; ++i) x[i] += sign * y[i];
@@ -24006,6 +24085,7 @@ CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial
     return gamma;
 }
 
+/* J_v v = v_v - J_c' lambda / kappa (the paper's III-A), solved for the node. */
 static void csimi_cond_place(csimi_cond *c, int node, csim_real sign, const csim_real *impulse) {
     const csim_side side = c->map.nodal.side[node - c->map.given->A.n];
     csim_real *p = c->map.p + 3 * (size_t)node;
@@ -24031,7 +24111,7 @@ CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
     }
 }
 
-/* ---- distant contacts. A contact that stays open needs its virtual nodes for nothing, yet hundreds of them load the
+/* ---- distant contacts (centre.c). A contact that stays open needs no virtual nodes, yet hundreds of them load the
    diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
    are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */
 #endif
@@ -24054,18 +24134,18 @@ static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
     csimi_nodal_rows(&c->map.nodal, v, f, first, last);
-    for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
+    for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i]; /* A v - b */
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
         const csim_real f0 = w[i] * r0, f1 = w[i + 1] * r1, f2 = w[i + 2] * r2;
         f[i] = alpha * f0, f[i + 1] = alpha * f1, f[i + 2] = alpha * f2;
         p[i] = v[i] + f[i], p[i + 1] = v[i + 1] + f[i + 1], p[i + 2] = v[i + 2] + f[i + 2];
-        if (c->map.pinned[i / 3]) continue;
+        if (c->map.pinned[i / 3]) continue; /* counted when its contact has pushed it */
         s0 += (double)(f0 * r0);
         s1 += (double)(f1 * r1);
         s2 += (double)(f2 * r2);
     }
-    c->map.row_sum[chunk] = (s0 + s1) + s2;
+    c->map.row_sum[chunk] = (s0 + s1) + s2; /* one order of sums, whoever computes the chunk */
 }
 
 static void csimi_cond_rows(void *context, int begin, int end) {
@@ -24073,13 +24153,14 @@ static void csimi_cond_rows(void *context, int begin, int end) {
     for (k = begin; k < end; ++k) csimi_cond_free_rows((csimi_cond *)context, k);
 }
 
+/* The law of contact m on its trial impulse, in place. */
 static void csimi_cond_project(const csimi_cond *c, int m, csim_real *l) {
     const csimi_cond_contact *contact = c->map.contact + m;
     if (c->map.law[m] == CSIM_LAW_STRICT)
         csimi_clip_friction(contact->mu, l);
     else if (c->map.law[m] == CSIM_LAW_PROXIMAL)
         csim_project_cone(contact->mu, l, l);
-    else
+    else /* the invertible law asks for gamma, that of alpha W */
         csim_project(c->map.nodal.problem.contacts + m, (csim_real)c->map.alpha * contact->gamma, l, l);
 }
 
@@ -24103,9 +24184,9 @@ static void csimi_cond_touch(csimi_cond *c, int chunk) {
     int m, i;
     for (m = begin; m < end; ++m) {
         const csimi_cond_contact *k = c->map.contact + m;
-        const csim_real *R = k->R, scale = -k->inverse_gamma / alpha;
+        const csim_real *R = k->R, scale = -k->inverse_gamma / alpha; /* gamma of alpha W */
         csim_real *l = c->map.lambda + 3 * (size_t)m, x[3] = {0, 0, 0}, d[3];
-        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->map.p[3 * (size_t)k->a + (size_t)i];
+        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->map.p[3 * (size_t)k->a + (size_t)i]; /* v* of node a */
         for (i = 0; i < 3 && k->b >= 0; ++i) x[i] -= c->map.p[3 * (size_t)k->b + (size_t)i];
         for (i = 0; i < 3; ++i)
             l[i] = scale * (R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2] + k->phi[i]);
@@ -24113,6 +24194,7 @@ static void csimi_cond_touch(csimi_cond *c, int chunk) {
         for (i = 0; i < 3; ++i) d[i] = R[i] * l[0] + R[3 + i] * l[1] + R[6 + i] * l[2];
         if (k->a >= 0) sum += csimi_cond_push(c, k->a, alpha * k->wa, d);
         if (k->b >= 0) sum += csimi_cond_push(c, k->b, -alpha * k->wb, d);
+        /* |J'lambda| in W, squared: gamma is the W of both nodes together */
         load += (double)k->gamma * ((double)(l[0] * l[0]) + (double)(l[1] * l[1]) + (double)(l[2] * l[2]));
     }
     c->map.contact_sum[chunk] = sum;
@@ -24130,13 +24212,15 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
-    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks);
+    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks); /* virtual nodes; rows follow */
     csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
+    /* after all rows: contacts read v* of both their nodes */
     csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
     c->map.products += 1;
     free_part = csimi_tree_sum(rows, c->map.row_sum);
-    contact_part = csimi_tree_sum(contacts, c->map.contact_sum) / (c->map.alpha * c->map.alpha);
+    contact_part = csimi_tree_sum(contacts, c->map.contact_sum) / (c->map.alpha * c->map.alpha); /* f has alpha in it */
     load = csimi_tree_sum(contacts, c->map.load_sum);
+    /* rel = |F(v) - v| in W^-1 over the larger of |b| and |J'lambda| in W */
     scale = load > c->map.b_norm * c->map.b_norm ? load : c->map.b_norm * c->map.b_norm;
     c->map.rho = csimi_sqrt64(free_part + contact_part);
     c->map.rel = scale > 0 ? csimi_sqrt64((free_part + contact_part) / scale) : c->map.rho > 0 ? 1 : c->map.rho;
@@ -24183,7 +24267,7 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
     scale = csimi_cond_rings(c) ? CSIM_R(1.25) / (CSIM_R(1.03) * sigma)
             : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
                 ? CSIM_R(1.5) / sigma
-                : 1 / sigma;
+                : 1 / sigma; /* Barzilai-Borwein finds the length itself */
     for (i = 0; i < c->map.count; ++i) {
         c->map.w[i] *= scale;
         c->map.w_inverse[i] /= scale;
@@ -24193,8 +24277,9 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
         k->wa = k->a >= 0 ? c->map.w[3 * (size_t)k->a] : 0;
         k->wb = k->b >= 0 ? c->map.w[3 * (size_t)k->b] : 0;
         k->gamma = k->wa + k->wb;
-        k->inverse_gamma = k->gamma > 0 ? 1 / k->gamma : 0;
+        k->inverse_gamma = k->gamma > 0 ? 1 / k->gamma : 0; /* no side moves: no impulse */
     }
+    /* for coarse motion, which virtual nodes follow: half of w, or 1 / kappa of a coupling */
     for (m = 0; m < c->map.contacts; ++m)
         c->map.gamma[m] = csimi_cond_compliance(c, c->map.contact[m].a, c->map.contact[m].wa) +
                           csimi_cond_compliance(c, c->map.contact[m].b, c->map.contact[m].wb);
@@ -24214,7 +24299,7 @@ CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *fro
 
 /* p becomes the best iterate; a certified one only gives way to a better certified one. */
 CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
-    c->policy.saved = c->map.rho;
+    c->policy.saved = c->map.rho; /* whether an iterate is lost is judged by this */
     c->policy.saved_rel = c->map.rel;
     csimi_cond_copy(c, c->policy.best, c->map.p);
     CSIMI_MEMCPY(c->policy.best_lambda, c->map.lambda, 3 * (size_t)c->map.contacts * sizeof *c->map.lambda);
@@ -24232,6 +24317,7 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
         for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
     (void)csimi_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch, c->map.scratch_bytes,
                         k);
+    /* phi is lent to the certificate only: the iteration goes on with the given one */
     for (m = 0; gives && m < c->map.contacts; ++m)
         CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
@@ -24243,7 +24329,7 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     c->policy.phase = c->policy.idle = c->policy.stale = c->policy.newton = 0;
     c->policy.saved = c->policy.saved_rel = c->policy.lowest = c->policy.lowest_rel = c->policy.before = 1e300;
     c->policy.mode = c->policy.alone = 0;
-    c->policy.plain = 2;
+    c->policy.plain = 2; /* the first impulses show too few contacts for a factor */
     c->policy.plain_next = 4;
     c->policy.newton_next = 0;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count) {
@@ -24283,11 +24369,13 @@ CSIMI_FN void csimi_cond_centre(csimi_cond *c) {
         const csim_real by = csimi_cond_hang(c, m);
         for (i = 3 * m; i < 3 * m + 3; ++i) {
             next[i] = c->map.lambda[i];
+            /* the shift of phi over by is the old centre; without virtual nodes nothing slips */
             step[i] =
                 by > 0 ? next[i] - (c->map.given->contacts[m].phi[i - 3 * m] - contacts[m].phi[i - 3 * m]) / by : 0;
-            c->centre.spread[i] = by > 0 ? by : 1;
+            c->centre.spread[i] = by > 0 ? by : 1; /* 1: any metric, since step is 0 */
         }
     }
+    /* extrapolated from the last centres: at a small gain proximal steps alone are slow */
     csimi_anderson_step(&c->centre.ring, c->centre.spread, c->map.trial, c->map.tasks);
     for (m = 0; m < c->map.contacts; ++m) {
         const csim_real by = csimi_cond_hang(c, m);
@@ -24295,9 +24383,11 @@ CSIMI_FN void csimi_cond_centre(csimi_cond *c) {
             contacts[m].phi[i] = c->map.contact[m].phi[i] =
                 c->map.given->contacts[m].phi[i] - by * c->map.trial[3 * m + i];
     }
+    /* virtual nodes move to where they balance under the new phi */
     csimi_cond_eliminate(c);
     csimi_cond_copy(c, c->map.v, c->map.p);
     csimi_cond_fresh(c);
+    /* the contacts are known: no plain steps as at a start */
     c->policy.plain = 0;
 }
 
@@ -24310,6 +24400,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
         c->coarse.rigid)
         return false;
     if (c->coarse.chains.links) return false; /* cables are solved with the compliance of the centre at hand */
+    /* not before the plain or Newton steps of a start are over */
     if (c->policy.iteration < 3 || c->policy.newton > 0 || c->policy.plain > 0) return false;
     for (m = 0; m < c->map.contacts; ++m) {
         const double by = (double)csimi_cond_hang(c, m);
@@ -24319,6 +24410,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
             sum += slip * slip / by;
         }
     }
+    /* rel / rho turns the slip into the units of rel: a slip that the tolerance bears is left */
     return 100 * c->map.rho * c->map.rho < sum && c->map.rel * csimi_sqrt64(sum) > 0.3 * (double)tolerance * c->map.rho;
 }
 
@@ -24328,6 +24420,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
 CSIMI_FN bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
     const csim_block_matrix *A = &c->map.given->A;
     if (!c->centre.shift || !c->coarse.rigid || A->row[A->n] > 2 * A->n) return false;
+    /* a thousandth of the tolerance: nothing is left to gain */
     if (!c->map.nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
     if (k->contact < c->policy.certified) csimi_cond_keep(c);
     c->policy.certified = k->contact < c->policy.certified ? k->contact : c->policy.certified;
@@ -24343,6 +24436,7 @@ CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
         const double hang = (double)csimi_cond_hang(c, m);
         double square = 0;
         for (i = 0; i < 3; ++i) {
+            /* the slip of both sides together; each has its part by its own 1/kappa */
             const double d = hang * (double)lambda[3 * m + i] -
                              (double)(c->map.given->contacts[m].phi[i] - c->map.nodal.problem.contacts[m].phi[i]);
             square += d * d;
@@ -24357,6 +24451,7 @@ CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
     return worst;
 }
 
+/* u_n of a contact at the velocities v: above 0 it opens. */
 static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact *contact, const csim_real *v) {
     csim_real x[3] = {0, 0, 0};
     int side, k, i;
@@ -24370,6 +24465,7 @@ static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact 
     return contact->phi[0] + contact->R[0] * x[0] + contact->R[1] * x[1] + contact->R[2] * x[2];
 }
 
+/* Threads for contacts that the start leaves open by more than twice the fastest approach. */
 CSIMI_FN void csimi_cond_part(const csim_problem *problem, const csim_solution *start, csim_real *share) {
     csim_real reach = 0;
     int m;
@@ -24414,6 +24510,7 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
 
 /* v = p, by exchanging them where p is not part of a ring. */
 CSIMI_FN void csimi_cond_accept(csimi_cond *c) {
+    /* p lies in a slot of the ring there, which must not become v */
     if (csimi_cond_rings(c)) {
         csimi_cond_copy(c, c->map.v, c->map.p);
     } else {
@@ -24431,7 +24528,7 @@ CSIMI_FN void csimi_cond_chebyshev(csimi_cond *c) {
     double sum, ratio = 1, increment;
     int i;
     c->ring.since += 1;
-    if (c->ring.since <= 1) {
+    if (c->ring.since <= 1) { /* the recursion needs two iterates: the first step is plain */
         csimi_cond_copy(c, c->ring.last, c->map.v);
         csimi_cond_copy(c, c->map.v, c->map.p);
         c->ring.nu = 1;
@@ -24441,13 +24538,14 @@ CSIMI_FN void csimi_cond_chebyshev(csimi_cond *c) {
     for (i = 0; i < c->map.count; ++i) {
         const csim_real next = (csim_real)c->ring.nu * (p[i] - last[i]) + last[i];
         last[i] = next;
-        c->map.f[i] = next - v[i];
+        c->map.f[i] = next - v[i]; /* accelerated increment for (39), in the place of the natural residual */
     }
+    /* last holds the new iterate by now, and v the one before it */
     turn = c->map.v, c->map.v = c->ring.last, c->ring.last = turn;
     sum = csimi_sum_weighted(c->map.count, c->map.w_inverse, c->map.f, c->map.f);
     increment = csimi_sqrt64(sum);
     if (c->ring.increment > 0) ratio = increment / c->ring.increment;
-    if (ratio > 0.99999) ratio = 0.99999;
+    if (ratio > 0.99999) ratio = 0.99999; /* at 1 nu would tend to 2, where the recursion contracts nothing */
     c->ring.increment = increment;
     if (c->ring.since == CSIMI_COND_SLOW_START)
         c->ring.nu = 2 / (2 - ratio * ratio);
@@ -24459,10 +24557,11 @@ CSIMI_FN void csimi_cond_chebyshev(csimi_cond *c) {
 CSIMI_FN void csimi_cond_barzilai(csimi_cond *c) {
     csim_real *turn;
     c->ring.since += 1;
-    if (c->ring.since > 1) {
+    if (c->ring.since > 1) { /* before there is no step to learn from: alpha stays 1 */
         double ss = 0, sz = 0, zz = 0, one, two;
         int i;
         for (i = 0; i < c->map.count; ++i) {
+            /* A s is known from two residuals: no product */
             const double s = (double)(c->map.v[i] - c->ring.last[i]), z = (double)(c->ring.r[i] - c->ring.last_r[i]);
             ss += s * s * (double)c->map.w_inverse[i];
             sz += s * z;
@@ -24471,6 +24570,7 @@ CSIMI_FN void csimi_cond_barzilai(csimi_cond *c) {
         one = ss / sz, two = sz / zz;
         if (c->map.weight == CSIM_WEIGHT_BB2 || (c->map.weight == CSIM_WEIGHT_BB_ALTERNATING && c->ring.since % 2))
             one = two;
+        /* W itself where the quotient is tiny, negative or no number (s or z zero) */
         c->map.alpha = !(one > 0.1) ? 1 : one < c->ring.longest ? one : c->ring.longest;
     }
     csimi_cond_copy(c, c->ring.last, c->map.v);
@@ -24482,7 +24582,7 @@ CSIMI_FN void csimi_cond_barzilai(csimi_cond *c) {
 CSIMI_FN void csimi_cond_forget(csimi_cond *c) {
     csim_real *f, *p;
     csimi_anderson_clear(&c->ring.pairs);
-    csimi_anderson_slot(&c->ring.pairs, &f, &p);
+    csimi_anderson_slot(&c->ring.pairs, &f, &p); /* the first slot, which the next step takes for the newest */
     if (f == c->map.f) return;
     csimi_cond_copy(c, f, c->map.f);
     csimi_cond_copy(c, p, c->map.p);
@@ -24500,6 +24600,7 @@ CSIMI_FN void csimi_cond_take(csimi_cond *c) {
 #if !defined(CONDSIM_NO_COND)
 /* solve/correct: what COND solves exactly: the coarse correction, and cables on the face of their contacts. */
 
+/* Rows that the impulse of contact m holds at the iterate. */
 static unsigned char csimi_cond_active(const csimi_cond *c, int m) {
     return csimi_coarse_rows(c->map.given->contacts + m, c->map.lambda + 3 * (size_t)m);
 }
@@ -24515,19 +24616,20 @@ static csimi_coarse_contacts csimi_cond_contacts_now(const csimi_cond *c) {
     now.lambda = c->map.lambda;
     now.gamma = c->map.gamma;
     now.law = c->map.law;
-    now.stiffen = c->policy.mode == CSIMI_COND_STIFFER ? 10 : 1;
+    now.stiffen = c->policy.mode == CSIMI_COND_STIFFER ? 10 : 1; /* a remedy for corrections that got lost */
     now.newton = c->policy.newton > 0 ? c->coarse.newton_steps : 0;
-    now.looks = c->coarse.built < 0 && !now.newton ? CSIMI_COND_LOOKS : 0;
+    now.looks = c->coarse.built < 0 && !now.newton ? CSIMI_COND_LOOKS : 0; /* before any impulse is known */
     return now;
 }
 
 /* A renewed factor makes another map of the iteration, which the pairs in the ring know nothing of. */
 static void csimi_cond_refactor(csimi_cond *c, const csimi_coarse_contacts *now) {
-    const bool whole = c->coarse.built < 0;
+    const bool whole = c->coarse.built < 0; /* the first one, or after a rejection */
     bool changed = c->coarse.rebuild || !c->coarse.space.ready;
     int m;
     for (m = 0; m < c->map.contacts; ++m) {
         unsigned char rows = csimi_cond_active(c, m);
+        /* one set of impulses may show hardly a contact, and H would be much too soft: all that closed so far join */
         if (whole) rows |= c->coarse.space.closed[m];
         changed = changed || rows != c->coarse.space.used[m];
         c->coarse.space.used[m] = rows;
@@ -24547,9 +24649,11 @@ static void csimi_cond_coarse(csimi_cond *c) {
     const bool renew =
         !now.newton && (c->coarse.built < 0 || c->policy.iteration - c->coarse.built >= CSIMI_COND_RENEW);
     int m;
+    /* trial impulses with virtual nodes eliminated: the derivative at slipping contacts is taken there */
     for (m = 0; m < c->map.contacts && (now.newton || renew); ++m)
         (void)csimi_cond_trial(c, m, c->map.trial + 3 * (size_t)m);
     if (renew) csimi_cond_refactor(c, &now);
+    /* 0.6: all from 0.35 to 0.7 is alike, and the full step takes 10 to 40 % more iterations */
     if (now.newton || c->coarse.space.ready)
         csimi_coarse_apply(&c->coarse.space, c->map.given, &c->map.nodal, &now, now.newton ? 1 : 0.6, c->map.w_inverse,
                            c->map.f, c->map.p, c->map.tasks);
@@ -24568,21 +24672,24 @@ static void csimi_cond_chains(csimi_cond *c) {
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->map.law[m], c->map.nodal.problem.contacts + m, k->gamma[m], l);
         k->give[m] = csimi_cond_hang(c, m);
+        /* a virtual node gives way by its kappa: its contact is no face of a chain */
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
     (void)csimi_chains_correct(k, c->map.given, c->map.nodal.problem.contacts, c->map.law, c->map.trial,
                                c->policy.mode == CSIMI_COND_COARSE, c->map.p, c->map.tasks);
-    c->map.products += 1;
+    c->map.products += 1; /* the imbalance at p */
 }
 
 CSIMI_FN void csimi_cond_correct(csimi_cond *c) {
     if (c->coarse.space.groups) csimi_cond_coarse(c);
+    /* last, so that the cables of p end on the faces of their contacts */
     if (c->coarse.chains.links) csimi_cond_chains(c);
 }
 
 /* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
 CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
     const csimi_nodal *nodal = &c->map.nodal;
+    /* what a product costs, in blocks: a virtual node counts as four */
     const double blocks = nodal->problem.A.row[nodal->problem.A.n] + 4.0 * nodal->virtual_count;
     const double m = 6 * c->coarse.space.groups, product = 9 * blocks;
     const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->coarse.rigid ? 3 : 1;
@@ -24676,6 +24783,7 @@ static void csimi_cond_reject(csimi_cond *c) {
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE) csimi_cond_unite(c);
 }
 
+/* Back to the best iterate for Chebyshev and Barzilai-Borwein, without what they remember of earlier ones. */
 static void csimi_cond_restart(csimi_cond *c) {
     csimi_cond_copy(c, c->map.v, c->policy.best);
     c->ring.since = 0;
@@ -24789,14 +24897,16 @@ static const csim_real CSIMI_COND_STIFF = 1000; /* gain that couplings are stiff
 
 /* ---- memory */
 
+/* The acceleration that AUTO stands for; modes: the structure names rigid modes or cables. */
 static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
     if (params->cond.weight >= CSIM_WEIGHT_BB1 && params->cond.weight <= CSIM_WEIGHT_BB_ALTERNATING)
         return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
     if (params->cond.acceleration == CSIM_ACCELERATION_AUTO || params->cond.acceleration == CSIM_ACCELERATION_COARSE)
-        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
+        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON; /* else no coarse space */
     return params->cond.acceleration;
 }
 
+/* Pairs of Anderson's ring: 3 would take twice the iterations, 12 would save a twentieth. */
 static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
@@ -24816,10 +24926,11 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    if (virtual_nodes) {
+    if (virtual_nodes) { /* with the shift only: their centres move */
         csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
+    /* partial sums by chunks, added in one order, so that the number of threads changes no bit */
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
@@ -24828,7 +24939,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
-    if (csimi_cond_rings(c)) {
+    if (csimi_cond_rings(c)) { /* f and p are its slots, else they stand alone */
         csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
@@ -24857,12 +24968,13 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     csimi_cond c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
-    (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
+    (void)CSIMI_PUSH(&arena, csim_real, size->contacts); /* shares of kappa */
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
         csim_structure pairs;
         csimi_cond_pair_layout(&pairs, &arena, size->blocks);
     }
     csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
+    /* virtual nodes: one a side at most, and none on a side without a term */
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->cond.shift);
     return arena.high;
@@ -24876,7 +24988,7 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
     return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
 }
 
-/* Names the pairs; the radius makes both blocks of one alike. */
+/* Names the pairs; by the radius the second block, taken for turns, weighs in the coarse space what the first does. */
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const csim_block_matrix *A = &problem->A;
     const int n = A->n;
@@ -24912,20 +25024,23 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
     const bool centred = c->centre.shift && c->map.nodal.virtual_count > 0; /* else there is no centre to move */
     double worst, slip;
     if (csimi_cond_certify(c, c->map.p, c->map.lambda, tolerance, outcome))
-        return !csimi_cond_improves(c, k, tolerance);
+        return !csimi_cond_improves(c, k, tolerance); /* certified; a better answer may still be near */
     if (c->centre.shift && csimi_cond_threads(c)) {
-        c->centre.parted = true;
+        c->centre.parted = true; /* its coupling is for another round */
         return false;
     }
     slip = csimi_cond_slipping(k);
+    /* what is missing is slip more than dynamics: the centres move, the iteration goes on */
     if (centred && slip > (double)tolerance && slip >= k->dynamics) {
-        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
+        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring); /* the centres remembered mislead */
+        /* it did not halve: the inner solves were too rough, but a twentieth of the tolerance is fine enough */
         if (slip > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
         c->centre.slow = slip > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
         c->centre.slipping = slip;
         csimi_cond_centre(c);
         return false;
     }
+    /* dynamics falls with rel: aim a fifth below the tolerance, and at no more than half of the rel at hand */
     worst = centred || k->dynamics > slip ? k->dynamics : slip;
     *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
@@ -24933,6 +25048,7 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
 
 /* A coupling so soft that centre after centre is needed gets the default gain in another round. */
 static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
+    /* a kappa that was given stays, and a softened coupling hardens by its own rule */
     return c->centre.slow >= CSIMI_COND_SLOW && params->spring.kappa <= 0 && c->centre.full >= 1 &&
            params->spring.gain * c->centre.full < CSIMI_COND_STIFF;
 }
@@ -24940,7 +25056,7 @@ static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *param
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
 static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *params, csim_outcome *outcome) {
     double inner = (double)params->tolerance * (c->centre.shift && c->map.nodal.virtual_count ? CSIMI_COND_EARLY : 1);
-    c->centre.slipping = 1e300;
+    c->centre.slipping = 1e300; /* no figure yet: the first counts as progress */
     csimi_anderson_clear(&c->centre.ring);
     c->centre.parted = false;
     c->centre.slow = c->policy.beyond = 0;
@@ -24952,6 +25068,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
             params->history[outcome->iterations] = c->map.rel;
         outcome->iterations += 1;
         outcome->residual = c->map.rel;
+        /* here the data are at fault; a later NaN is a lost iterate, and policy.c goes back to the best */
         if (c->policy.iteration == 1 && !(c->map.rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
         if (c->policy.iteration >= 2 && c->map.rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
             return CSIM_RESULT_CONVERGED;
@@ -24959,13 +25076,14 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
             c->centre.parted = csimi_cond_threads(c);
             if (!c->centre.parted) {
                 csimi_cond_centre(c);
-                continue;
+                continue; /* the centre has set v */
             }
         }
         if (c->policy.certified < 1e300 && ++c->policy.beyond > CSIMI_COND_BEYOND)
             return CSIM_RESULT_STALLED; /* best is certified */
         if (c->centre.parted || csimi_cond_weak(c, params) || c->centre.slow >= CSIMI_COND_WANDER ||
-            inner < 4 * (double)CSIMI_EPS) {
+            inner < 4 * (double)CSIMI_EPS) { /* rel has no such digits */
+            /* a certified best stays; otherwise the next round starts from this iterate */
             if (c->policy.certified >= 1e300) csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
@@ -24982,6 +25100,7 @@ static void csimi_cond_begin(csimi_cond *c) {
     c->ring.longest = 50;
     c->coarse.built = -1;
     c->map.v = c->map.nodal.start;
+    /* rigid: the coarse unknowns are more than half of all, so that little is left beside them */
     c->coarse.rigid =
         c->ring.acceleration == CSIM_ACCELERATION_COARSE && 6 * c->coarse.space.groups > 3 * c->map.given->A.n / 2;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count)
@@ -24995,7 +25114,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     const csim_problem *problem = c->map.given;
     const bool modes = csimi_coarse_usable(problem->structure);
     const csim_real *v, *lambda;
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->result = CSIM_RESULT_NOT_FINITE; /* until the loop has an answer */
     if (csimi_nodalize(problem, params->spring.gain, params->spring.kappa, c->centre.share, params->cond.shift,
                        solution->v, solution->lambda, arena, &c->map.nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
@@ -25007,7 +25126,8 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
-    if (!csimi_cond_pack(c)) return CSIM_OK;
+    if (!csimi_cond_pack(c)) return CSIM_OK; /* the solution stays the start */
+    /* the estimate of an earlier round or solve is tried first, which takes 4 products in place of 12 */
     outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
         csimi_coarse_build(&c->coarse.space, problem);
@@ -25016,11 +25136,11 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->rejections = c->policy.rejections;
     v = c->map.p, lambda = c->map.lambda;
     if (outcome->result == CSIM_RESULT_CAP || outcome->result == CSIM_RESULT_STALLED) {
-        v = c->policy.best, lambda = c->policy.best_lambda;
+        v = c->policy.best, lambda = c->policy.best_lambda; /* not the last iterate */
         if (csimi_cond_certify(c, v, lambda, params->tolerance, outcome)) outcome->result = CSIM_RESULT_CONVERGED;
     }
     outcome->products = c->map.products;
-    if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK;
+    if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK; /* the solution stays the start */
     outcome->virtual_slip = csimi_cond_slip(c, lambda);
     CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
     CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
@@ -25038,6 +25158,7 @@ typedef struct csimi_cond_turn {
 
 static bool csimi_turn_converged(const csimi_cond_turn *t) { return t->outcome->result == CSIM_RESULT_CONVERGED; }
 
+/* A round with exact cables missed, and no distant contact that closed explains it. */
 static bool csimi_turn_chained(const csimi_cond_turn *t) {
     return t->c->coarse.chains.links && !t->c->centre.parted && t->c->map.given->contact_count > 0;
 }
@@ -25077,11 +25198,12 @@ static bool csimi_turn_recouple(csimi_cond *c, csim_real full) {
 }
 
 static bool csimi_turn_stiffen(csimi_cond_turn *t) {
-    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain);
+    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain); /* shares are factors on the gain */
 }
 
 static bool csimi_turn_soften(csimi_cond_turn *t) {
     const csim_real full = t->c->centre.full;
+    /* a hundredth at first, then ten times more a round: the shift takes back what a soft coupling slips */
     return csimi_turn_recouple(t->c, full >= 1 ? CSIMI_COND_SOFT : CSIMI_COND_HARDEN * full);
 }
 
@@ -25123,7 +25245,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
                                       csim_error *error) {
     const size_t begin = arena->used;
     const int pairs = csimi_cond_pairs(problem);
-    csim_problem paired = *problem;
+    csim_problem paired = *problem; /* the caller's problem stays as it is */
     csim_structure structure;
     size_t mark;
     csimi_cond c;
@@ -25148,7 +25270,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     c.centre.full = 1;
     c.centre.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.centre.share);
-    mark = arena->used;
+    mark = arena->used; /* rounds take what is left, one after the other */
     turn.c = &c;
     turn.params = params;
     turn.solution = solution;
@@ -25181,7 +25303,7 @@ CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j) {
     if (i == j) return e->diag + 9 * (ptrdiff_t)i;
     if (i > j) return e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i]));
-    return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j]));
+    return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j])); /* column j of U */
 }
 
 /* C -= sum A_k B_k over count blocks. */
@@ -25221,7 +25343,7 @@ static bool csimi_envelope_invert(csimi_wide *M) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false;
+    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false; /* a NaN too */
     det = 1 / det;
     for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
@@ -25234,21 +25356,23 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
         const int fi = e->first[i];
         csimi_wide *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
         for (j = fi; j < i; ++j) {
-            const int fj = e->first[j], from = csimi_imax(fi, fj);
+            const int fj = e->first[j], from = csimi_imax(fi, fj); /* before it one of them is zero */
             const csimi_wide *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
                          *D = e->diag + 9 * (ptrdiff_t)j;
             csimi_wide *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            /* products of L and U before j, from A_ij and from A_ji */
             csimi_envelope_dot(j - from, L + 9 * (from - fi), Uj + 9 * (from - fj), l);
             csimi_envelope_dot(j - from, Lj + 9 * (from - fj), U + 9 * (from - fi), U + 9 * (j - fi));
-            csimi_envelope_dot(1, l, D, scaled);
+            csimi_envelope_dot(1, l, D, scaled); /* -l D^-1: the dot subtracts */
             for (k = 0; k < 9; ++k) l[k] = -scaled[k];
         }
-        csimi_envelope_dot(i - fi, L, U, e->diag + 9 * (ptrdiff_t)i);
+        csimi_envelope_dot(i - fi, L, U, e->diag + 9 * (ptrdiff_t)i); /* pivot */
         if (!csimi_envelope_invert(e->diag + 9 * (ptrdiff_t)i)) return false;
     }
     return true;
 }
 
+/* y -= M x */
 static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] -= M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] -= M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
@@ -25257,13 +25381,13 @@ static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, cs
 
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
     int i, j;
-    for (i = 0; i < e->n; ++i)
+    for (i = 0; i < e->n; ++i) /* L y = x, whose diagonal is one */
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)j,
                                     x + 3 * (ptrdiff_t)i);
-    for (i = e->n - 1; i >= 0; --i) {
+    for (i = e->n - 1; i >= 0; --i) { /* U x = y by columns, as U is kept */
         csimi_wide y[3] = {0, 0, 0};
-        csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y);
+        csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y); /* -D^-1 x */
         for (j = 0; j < 3; ++j) x[3 * (ptrdiff_t)i + j] = -y[j];
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->upper + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)i,
@@ -25277,7 +25401,8 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
 /* solve/degree: L U factors of a matrix of small dense nodes, symmetric in structure, in an order of least degree
    (Tinney and Walker's second scheme): the node with the fewest neighbours goes next and makes them neighbours of each
    other. What remains when all are neighbours is one dense matrix, the root. The contacts of a heap that press make
-   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused. In double. */
+   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused.
+   In csim_real, the root in csimi_wide. */
 
 CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
     int i;
@@ -25295,7 +25420,8 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
     d->before = CSIMI_PUSH(arena, int, n);
     d->list = CSIMI_PUSH(arena, int, n);
     d->cells = 0;
-    d->below = arena->used;
+    d->below = arena->used; /* here the lists begin, and later the plan */
+    /* cells of two ints, in a quarter of what is left: the rest is for the plan and its numbers */
     d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
     d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
     if (arena->overflow) return;
@@ -25308,7 +25434,7 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
 
 /* ---- the graph */
 
-static bool csimi_degree_join(csimi_degree *d, int u, int v) {
+static bool csimi_degree_join(csimi_degree *d, int u, int v) { /* u gets the neighbour v; false: no room */
     if (d->cells == d->room) return false;
     d->cell[2 * d->cells] = v;
     d->cell[2 * d->cells + 1] = d->list[u];
@@ -25320,7 +25446,7 @@ static bool csimi_degree_join(csimi_degree *d, int u, int v) {
 CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
     int i, k, c;
     for (i = 0; i < count; ++i) {
-        d->mark[node[i]] = node[i];
+        d->mark[node[i]] = node[i]; /* no neighbour of itself */
         for (c = d->list[node[i]]; c >= 0; c = d->cell[2 * c + 1]) d->mark[d->cell[2 * c]] = node[i];
         for (k = 0; k < count; ++k) {
             if (d->mark[node[k]] == node[i]) continue;
@@ -25331,6 +25457,7 @@ CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
     return true;
 }
 
+/* Into the list of the nodes of its degree, at the head; and out of it. */
 static void csimi_degree_put(csimi_degree *d, int v) {
     int *head = d->bucket + d->degree[v];
     d->next[v] = *head;
@@ -25350,15 +25477,15 @@ static void csimi_degree_take(csimi_degree *d, int v) {
 /* Its neighbours lose v and get each other. */
 static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
     int p, q;
-    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) {
+    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) { /* v's own list stays: column of L */
         const int u = d->cell[2 * p];
         int *link = d->list + u;
-        csimi_degree_take(d, u);
-        d->mark[u] = ++stamp;
+        csimi_degree_take(d, u); /* its degree changes */
+        d->mark[u] = ++stamp; /* fresh for every u: marks what u has */
         while (*link >= 0) {
             const int x = d->cell[2 * *link];
             if (x == v) {
-                *link = d->cell[2 * *link + 1];
+                *link = d->cell[2 * *link + 1]; /* v is gone from u's list */
                 continue;
             }
             d->mark[x] = stamp;
@@ -25367,29 +25494,31 @@ static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
         --d->degree[u];
         for (q = d->list[v]; q >= 0; q = d->cell[2 * q + 1])
             if (d->mark[d->cell[2 * q]] != stamp && !csimi_degree_join(d, u, d->cell[2 * q])) return false;
-        csimi_degree_put(d, u);
+        csimi_degree_put(d, u); /* under its new degree */
     }
     return true;
 }
 
 /* The order, and the first place of the root; false: no room. */
 static bool csimi_degree_sort(csimi_degree *d) {
-    int i, least = 0, stamp = d->n;
+    int i, least = 0, stamp = d->n; /* above the marks that cliques have left */
     for (i = 0; i <= d->n; ++i) d->bucket[i] = -1;
-    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i);
+    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i); /* backwards: the lowest node of a degree goes first */
     for (d->root = 0; d->root < d->n; ++d->root) {
         int v;
-        least = csimi_imax(least - 1, 0);
+        least = csimi_imax(least - 1, 0); /* one that goes lowers a degree by one at most */
         while (d->bucket[least] < 0) ++least;
-        if (least >= d->n - d->root - 1) break;
+        if (least >= d->n - d->root - 1) break; /* all are neighbours: the root */
         v = d->bucket[least];
         csimi_degree_take(d, v);
         d->place[v] = d->root;
         d->order[d->root] = v;
+        /* a mark must not be used twice: too large a graph is refused */
         if (stamp > INT32_MAX / 2 || !csimi_degree_eliminate(d, v, stamp)) return false;
-        stamp += d->degree[v];
-        d->degree[v] = -1;
+        stamp += d->degree[v]; /* one mark a neighbour was used */
+        d->degree[v] = -1; /* has its place */
     }
+    /* the root takes those left, in ascending order */
     for (i = 0, least = d->root; i < d->n; ++i)
         if (d->degree[i] >= 0) {
             d->place[i] = least;
@@ -25407,6 +25536,7 @@ static void csimi_degree_settle(csimi_degree *d, csimi_arena *arena, int total) 
     d->index = CSIMI_PUSH(arena, int, total);
     d->column = CSIMI_PUSH(arena, size_t, total);
     d->slot = CSIMI_PUSH(arena, int, d->n);
+    /* index before column, both forwards: neither is overwritten before it is read */
     for (e = 0; e < total; ++e) d->index[e] = index[e];
     for (e = 0; e < total; ++e) d->column[e] = column[e];
 }
@@ -25435,20 +25565,20 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
             d->index[e] = j;
         }
         d->start[k] = d->numbers;
-        d->numbers += (size_t)(size * size);
+        d->numbers += (size_t)(size * size); /* its own matrix */
         for (e = d->first[k]; e < total; ++e) {
             d->column[e] = d->numbers;
-            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]);
+            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]); /* L and U' */
             width += d->size[d->order[d->index[e]]];
         }
         d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
     }
-    d->first[k] = total;
-    csimi_degree_settle(d, arena, total);
+    d->first[k] = total; /* k is the root */
+    csimi_degree_settle(d, arena, total); /* lists are not read any more */
     d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
     d->start[k] = d->numbers;
     d->numbers += (size_t)d->rest * (size_t)d->rest;
-    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3;
+    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3; /* L U of it */
     return true;
 }
 
@@ -25458,6 +25588,7 @@ CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
     d->turned = CSIMI_PUSH(arena, csim_real, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
     d->value = CSIMI_PUSH(arena, csim_real, d->numbers);
+    /* csimi_lu counts in csimi_wide: in double the root is factored where it stands */
     if (sizeof *d->dense > sizeof *d->value) own = (size_t)d->rest * (size_t)d->rest;
     d->dense = CSIMI_PUSH(arena, csimi_wide, own);
     return !arena->overflow;
@@ -25471,16 +25602,17 @@ CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *do
     int e;
     *down = (size_t)d->size[u];
     *right = 1;
-    if (k >= d->root) {
+    if (k >= d->root) { /* both are of the root: rows of all its numbers */
         const int base = d->at[d->order[d->root]];
         *down = (size_t)d->rest;
         return d->value + d->start[d->root] + (size_t)(d->at[u] - base) * *down + (size_t)(d->at[v] - base);
     }
     if (i == j) return d->value + d->start[k];
     for (e = d->first[k]; e < d->first[k + 1] && d->index[e] != (lower ? i : j);) ++e;
-    if (e == d->first[k + 1]) return NULL;
+    if (e == d->first[k + 1]) return NULL; /* no neighbours in this plan */
     *down = lower ? (size_t)d->size[v] : 1; /* U is kept as its transpose */
     *right = lower ? 1 : (size_t)d->size[u];
+    /* U' of the neighbour lies behind its L */
     return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
 }
 
@@ -25525,6 +25657,7 @@ static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const 
     }
 #endif
     for (i = 0; i < x; ++i, X += m, C += stride)
+        /* nodes have 3, 6, .. numbers, so that no column is left over */
         for (j = 0; j < y; j += 3) {
             const csim_real *b = Y + j;
             csim_real c0 = 0, c1 = 0, c2 = 0;
@@ -25545,7 +25678,7 @@ static bool csimi_degree_invert(csim_real *D, int m) {
     for (k = 0; k < m; ++k) {
         csim_real *row = D + (ptrdiff_t)m * k;
         const csim_real pivot = 1 / row[k];
-        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false;
+        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false; /* a zero, or no number */
         for (j = 0; j < m; ++j) row[j] *= pivot;
         row[k] = pivot;
         for (i = 0; i < m; ++i) {
@@ -25561,7 +25694,7 @@ static bool csimi_degree_invert(csim_real *D, int m) {
 
 /* L [rows m] <- L D */
 static void csimi_degree_scale(csim_real *L, int rows, const csim_real *D, int m) {
-    csim_real x[CSIMI_DEGREE_MOST];
+    csim_real x[CSIMI_DEGREE_MOST]; /* the row of L D while that of L is read */
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
 #if CSIMI_QUADS
@@ -25594,22 +25727,25 @@ static void csimi_degree_update(csimi_degree *d, int k) {
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
         const csim_real *own = d->value + d->column[a];
+        /* U [m y] of its transpose, which lies behind L; L is divided by the pivot already */
         csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
             csimi_degree_turn(own, y, m, L);
-            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
+            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e; /* of column j */
             csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
                 const csim_real *X = d->value + d->column[b];
-                csim_real *to = d->value + d->column[d->slot[d->index[b]]];
+                csim_real *to = d->value + d->column[d->slot[d->index[b]]]; /* there: k has made the two neighbours */
                 csimi_degree_less(to, (size_t)y, X, x, U, y, m);
+                /* the upper half, kept as its transpose: (L U)' = U' L' */
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
-            for (b = d->first[k]; b < end; ++b) {
+            for (b = d->first[k]; b < end; ++b) { /* the root is full: both halves */
                 const int X = d->order[d->index[b]];
                 csim_real *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                /* pairs with one before the root were updated from that one, above */
                 if (d->index[b] >= d->root)
                     csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
                                       m);
@@ -25638,10 +25774,10 @@ static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, cons
 
 CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T) {
     size_t down, right;
-    csim_real *to = csimi_degree_block(d, u, v, &down, &right);
+    csim_real *to = csimi_degree_block(d, u, v, &down, &right); /* inside the plan */
     if (right == 1)
         csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
-    else
+    else /* a block kept as its transpose */
         csimi_degree_outer(to, right, T, d->size[v], J, d->size[u]);
 }
 
@@ -25664,6 +25800,7 @@ CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
         const int m = d->size[d->order[k]];
         csim_real *D = d->value + d->start[k];
         if (!csimi_degree_invert(D, m)) return false;
+        /* L D^-1, with which L U is all that the neighbours have to be told */
         for (e = d->first[k]; e < d->first[k + 1]; ++e)
             csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
         csimi_degree_update(d, k);
@@ -25673,7 +25810,7 @@ CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
 
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
     int k, e, i, j;
-    for (k = 0; k < d->root; ++k) {
+    for (k = 0; k < d->root; ++k) { /* down through L, whose diagonal is one */
         const int m = d->size[d->order[k]];
         const csimi_wide *own = x + d->at[d->order[k]];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
@@ -25685,7 +25822,7 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         }
     }
     if (d->rest > 0) csimi_lu_solve(d->rest, d->dense, d->pivot, x + d->at[d->order[d->root]]);
-    for (k = d->root - 1; k >= 0; --k) {
+    for (k = d->root - 1; k >= 0; --k) { /* and up: D^-1 (x - U of what is known) */
         const int m = d->size[d->order[k]];
         const csim_real *D = d->value + d->start[k];
         csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
@@ -25721,15 +25858,15 @@ static int csimi_body_end(const csim_problem *problem, int i, int *body) {
     const csim_structure *s = problem->structure;
     int end = i, k;
     if (s && s->body_count > 0 && s->body_first) {
-        end = s->body_first[++*body];
+        end = s->body_first[++*body]; /* -1 below where A reaches beyond the body named */
         for (k = i; k < end; ++k)
             if (A->col[A->row[k]] < i || A->col[csimi_row_end(A, k) - 1] >= end) return -1;
-        return end - i <= CSIMI_BODY_LARGEST ? end : -1;
+        return end - i <= CSIMI_BODY_LARGEST ? end : -1; /* csimi_bodies.on has a bit for each block */
     }
     for (k = i; k <= end; ++k) {
         const int last = A->col[csimi_row_end(A, k) - 1];
         end = csimi_imax(end, last);
-        if (end - i >= CSIMI_BODY_BLOCKS) return -1;
+        if (end - i >= CSIMI_BODY_BLOCKS) return -1; /* more than a small body: left to COND or coupled.c */
     }
     return end + 1;
 }
@@ -25740,6 +25877,7 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem) {
     return i >= 0;
 }
 
+/* Where A is no set of bodies the bound of unnamed ones stands, as in csimi_factor_blocks_of. */
 CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
     int i = 0, body = 0, end, sum = 0;
     for (; i < problem->A.n; i = end) {
@@ -25763,6 +25901,7 @@ CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, in
     b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
 }
 
+/* Numbers of J on one body, the largest there can be. */
 CSIMI_FN size_t csimi_bodies_rows(int n) { return 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST); }
 
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
@@ -25771,9 +25910,10 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 }
 
 CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
+    /* from the last row up, as the blocks are: p, q, r are the pivots */
     const csimi_wide p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const csimi_wide r = H[0] - l0 * H[6] - l * h;
-    if (!(p > 0 && q > 0 && r > 0)) return false;
+    if (!(p > 0 && q > 0 && r > 0)) return false; /* false of a NaN too */
     C[0] = 1 / csimi_sqrt64(r);
     C[3] = -l * C[0];
     C[6] = (l * l1 - l0) * C[0];
@@ -25808,7 +25948,7 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
     int i, k, r;
     for (i = 0; i < m; ++i) {
         on[i] = 0;
-        for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) {
+        for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) { /* A is symmetric: half is enough */
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
             csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
@@ -25817,7 +25957,7 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
                 to[r] = (csimi_wide)from[r];
                 some |= from[r] < 0 || from[r] > 0;
             }
-            if (some) on[i] |= 1u << j;
+            if (some) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
         }
     }
 }
@@ -25844,15 +25984,17 @@ static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
             for (j = 0; j <= i; ++j) {
                 csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
+                /* filled in: nothing has been written there yet */
                 if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
-                csimi_add_productT(E, row + 9 * j, to);
+                csimi_add_productT(E, row + 9 * j, to); /* row k holds -E_kj: this subtracts */
             }
         }
     }
     return true;
 }
 
+/* A body of m blocks takes m m blocks of the factor, row by row. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
     for (i = 0; i < b->n; i = end) {
@@ -25862,7 +26004,7 @@ CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
         for (k = i; k < end; ++k) {
             b->first[k] = i;
             b->size[k] = end - i;
-            b->row[k] = row;
+            b->row[k] = row; /* in blocks, from the start of the factor */
             row += end - i;
         }
     }
@@ -25882,6 +26024,7 @@ static void csimi_addmulT3_double(const csimi_wide *M, const csimi_wide *x, csim
     y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
 }
 
+/* E' is upper triangular: from the last block of a body to the first. */
 CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = b->n - 1; k >= 0; --k) {
@@ -25890,11 +26033,13 @@ CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
         own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
         own[1] = C[4] * own[1] + C[7] * own[2];
         own[2] = C[8] * own[2];
+        /* the blocks before the diagonal, -E_ki */
         for (i = 0; E < C; ++i, E += 9)
             if (b->on[k] >> i & 1u) csimi_addmulT3_double(E, own, body + 3 * i);
     }
 }
 
+/* E is lower triangular: the other way round. */
 CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = 0; k < b->n; ++k) {
@@ -25920,7 +26065,7 @@ static void csimi_side_load(const csim_problem *p, const csim_side *side, const 
     int k;
     for (k = side->first; k < side->first + side->count; ++k) {
         csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
-        if (csimi_is_identity(p->terms[k].J)) {
+        if (csimi_is_identity(p->terms[k].J)) { /* a node: no product */
             at[0] += world[0];
             at[1] += world[1];
             at[2] += world[2];
@@ -25937,9 +26082,9 @@ CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda,
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
-        csimi_addmulT3_wide(c->R, impulse, world);
+        csimi_addmulT3_wide(c->R, impulse, world); /* from the contact frame to world axes */
         csimi_side_load(p, &c->a, world, g);
-        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
         csimi_side_load(p, &c->b, world, g);
     }
 }
@@ -25963,6 +26108,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     if (s && s->body_count > 0 && s->body_first) {
         int low = csimi_cut((csim_real)block * (csim_real)s->body_count / (csim_real)A->n, 0, s->body_count - 1);
         int high = low + 1; /* if alike */
+        /* the guess holds where all bodies have as many blocks, else the body is searched for */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
@@ -25976,6 +26122,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
         return;
     }
     *first = block;
+    /* unnamed bodies: back while a row reaches as far as this one, then on to its last column */
     for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
         if (A->col[csimi_row_end(A, i) - 1] >= *first) *first = i;
     for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
@@ -25987,13 +26134,14 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
     int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
-    if (!csimi_bodies_take(p)) return 0;
+    if (!csimi_bodies_take(p)) return 0; /* rows on a coupled A are counted in coupled.c */
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
         for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
                 const bool there = p->terms[k].block >= first && p->terms[k].block < last;
                 if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                /* each side anew: where both are on one body this is more than is made */
                 if (!there || k == side->first) sum += last - first;
             }
         }
@@ -26005,10 +26153,10 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
    blocks and on the ones before that E couples them to. Returns their number. */
 static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
-    for (k = b->size[first] - 1; k >= 0; --k) {
+    for (k = b->size[first] - 1; k >= 0; --k) { /* towards the base: what E adds lies before */
         const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
         csim_real *J = piece[count].J;
-        csimi_wide Y[9];
+        csimi_wide Y[9]; /* in double for the rows that follow from it */
         if (!(mask >> k & 1u)) continue;
         for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
             const csimi_wide *x = X + 9 * k + r;
@@ -26020,6 +26168,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, 
         for (i = 0; i < k; ++i) {
             if (!(b->on[first + k] >> i & 1u)) continue;
             if (!(mask >> i & 1u)) CSIMI_MEMSET(X + 9 * i, 0, 9 * sizeof *X);
+            /* E couples block i to block k: the row reaches it too */
             mask |= 1u << i;
             csimi_add_product(Y, E + 9 * i, X + 9 * i);
         }
@@ -26030,7 +26179,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, 
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
     const csim_contact *contact = p->contacts + m;
     csimi_wide *X = b ? b->rows : NULL;
-    unsigned mask = 0;
+    unsigned mask = 0; /* blocks of the body at hand that X holds numbers of */
     int side, k, r, body = -1, count = 0;
     for (side = 0; side < 2; ++side) {
         const csim_side *s = side ? &contact->b : &contact->a;
@@ -26041,13 +26190,14 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
                 for (r = 0; r < 9; ++r) J[r] = contact->R[r] + 0; /* no zero with a sign, as from the product */
             else
                 csimi_matmul(contact->R, t->J, J);
-            if (side)
+            if (side) /* u is side a less side b */
                 for (r = 0; r < 9; ++r) J[r] = -J[r];
-            if (!b) {
+            if (!b) { /* plain rows J, for solvers that keep A */
                 pieces[count].block = t->block;
                 CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
                 continue;
             }
+            /* another body begins: the rows on the last one are complete */
             if (b->first[t->block] != body) {
                 if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
                 body = b->first[t->block];
@@ -26059,7 +26209,7 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
                 if (!(mask >> at & 1u))
                     for (r = 0; r < 9; ++r) to[r] = (csimi_wide)J[r];
                 else
-                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r];
+                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r]; /* terms on one block add up */
                 mask |= 1u << at;
             }
         }
@@ -26068,6 +26218,7 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
     return count;
 }
 
+/* Counted from the contacts: the list of terms may hold places that none of them names. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
     int m, count = 0;
     for (m = 0; m < p->contact_count; ++m) count += p->contacts[m].a.count + p->contacts[m].b.count;
@@ -26080,6 +26231,7 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
     for (k = 0; k < count; ++k)
         for (i = 0; i < 9; ++i) {
             const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[piece[k].block];
+            /* column i % 3 of the row meets the diagonal entry of the same number */
             mobility += piece[k].J[i] * piece[k].J[i] / A[4 * (i % 3)] / 3;
         }
     return mobility;
@@ -26097,6 +26249,7 @@ CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contac
             w[0] += sign * term[0];
             w[1] += sign * term[1];
             w[2] += sign * term[2];
+            /* u is a difference of these speeds: its rounding goes by them */
             speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
         }
     }
@@ -26116,6 +26269,7 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
 
 CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u) {
     const csimi_piece *end = piece + count;
+    /* in double: where masses differ much u is a small difference of large terms */
     csimi_wide a = (csimi_wide)u[0], b = (csimi_wide)u[1], c = (csimi_wide)u[2];
     for (; piece < end; ++piece) {
         const csimi_wide *x = v + 3 * (ptrdiff_t)piece->block;
@@ -26150,7 +26304,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
     for (p = begin; p < end; ++p) {
         csimi_add_turned(p->J, p->J, W);
         for (q = begin; q < p; ++q)
-            if (p->block == q->block) {
+            if (p->block == q->block) { /* both sides on one body: they act together there */
                 csimi_add_turned(p->J, q->J, W);
                 csimi_add_turned(q->J, p->J, W);
             }
@@ -26167,11 +26321,13 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
    What that costs is known before anything is computed, in block products, and L is bounded by
    csimi_coupled_most_blocks, the rows by what the caller has room for: what needs more is refused. */
 
+/* Blocks that L may have: some six times those of A keep memory linear; a full L where that is less. */
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
     const size_t all = (size_t)n * ((size_t)n + 1) / 2, some = 6 * (size_t)matrix_blocks + 64;
     return all < some ? all : some;
 }
 
+/* Pieces that all rows may have: memory is asked for before the elimination tree is known. */
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
     const double most = 6.0 * terms + 12.0 * contacts, all = 2.0 * n * contacts;
     return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
@@ -26204,7 +26360,7 @@ static int csimi_coupled_reach(csimi_coupled *c, const csim_problem *p, const cs
                 f->stack[length++] = i;
                 f->mark[i] = mark;
             }
-            while (length > 0) f->stack[--top] = f->stack[--length];
+            while (length > 0) f->stack[--top] = f->stack[--length]; /* before what it joins: descendants first */
         }
     }
     return top;
@@ -26217,7 +26373,7 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
     for (k = c->n - 1; k >= 0; --k) { /* pieces follow each other, and each ends with its root */
         c->first[k] = 0;
         if (f->parent[k] < 0) start = k + 1;
-        c->size[k] = start;
+        c->size[k] = start; /* where its piece ends, until the sizes are known */
     }
     for (k = 0; k < c->n; ++k) c->first[k] = k > 0 && c->size[k] == c->size[k - 1] ? c->first[k - 1] : k;
     for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
@@ -26229,18 +26385,19 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
     const int limit = most > 0 ? most : csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
+    /* blocks that contacts touch are eliminated last, so that few places lie above them in the tree */
     for (m = 0; m < p->contact_count; ++m)
         for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
             for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
     csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
-    if (f->first[c->n] > c->blocks) return false;
+    if (f->first[c->n] > c->blocks) return false; /* L would be too large */
     csimi_coupled_pieces_of(c);
     for (k = 0; k < c->n; ++k) {
         const double length = (double)(f->first[k + 1] - f->first[k]);
-        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2;
-        f->mark[k] = -1;
+        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2; /* of column k */
+        f->mark[k] = -1; /* a contact marks with its number */
     }
     for (m = 0; m < p->contact_count; ++m) {
         const int top = csimi_coupled_reach(c, p, p->contacts + m, m);
@@ -26256,12 +26413,13 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
     int k;
     if (!csimi_factor_compute(&c->factor, &p->A)) return false;
-    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1;
+    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1; /* csimi_coupled_rows marks from 0 on again */
     return true;
 }
 
 /* ---- rows */
 
+/* Adds R J of a term to the row being made, at the place of its block; side b with a minus. */
 static void csimi_coupled_term(const csimi_coupled *c, const csim_contact *contact, const csim_term *t, bool b) {
     double *X = c->factor.row + 9 * (size_t)c->factor.place[t->block];
     csim_real J[9];
@@ -26282,13 +26440,13 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
     for (; top < c->n; ++top, ++count) {
         const int i = f->stack[top];
         double *X = f->row + 9 * (size_t)i;
-        csimi_factor_side(f, i, X);
+        csimi_factor_side(f, i, X); /* X E^-1 by substitution, descendants first */
         for (at = f->first[i]; at < f->first[i + 1]; ++at)
             csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
         piece[count].block = i;
         for (r = 0; r < 9; ++r) {
             piece[count].J[r] = (csim_real)X[r];
-            X[r] = 0;
+            X[r] = 0; /* the next contact finds zeros */
         }
     }
     return count;
@@ -26305,6 +26463,7 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
 #define CSIMI_BASIS(of_coupled, of_bodies) (of_bodies)
 #endif
 
+/* Measured on the problem at hand, which may be far smaller than what the workspace was made for. */
 CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *p, bool couples) {
     csim_problem_size size;
     CSIMI_MEMSET(&size, 0, sizeof size);
@@ -26312,7 +26471,7 @@ CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *p, bool couples)
     size.matrix_blocks = p->A.row[p->A.n];
     size.contacts = p->contact_count;
     size.terms = csimi_pieces_count(p);
-    if (couples) return size;
+    if (couples) return size; /* a sparse factor has its own count, coupled.c */
     size.factor_blocks = csimi_bodies_factor_blocks(p);
     size.reach_blocks = csimi_bodies_reach_blocks(p);
     return size;
@@ -26323,14 +26482,16 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
 #ifdef CSIMI_COUPLES
     if (couples) {
         csimi_coupled_layout(&e->coupled, arena, size->blocks, size->matrix_blocks);
+        /* an upper bound: how far rows reach is known from the order only */
         return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     }
 #endif
     csimi_bodies_factor_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
-    return size->terms + size->reach_blocks;
+    return size->terms + size->reach_blocks; /* blocks named, and those E^-1 adds */
 }
 
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
+    /* 0: no limit of the caller's on the pieces */
     return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p, 0) && csimi_coupled_open(&e->coupled, p),
                        csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
 }
@@ -26347,12 +26508,14 @@ CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *p, int m, csim
     return CSIMI_BASIS(csimi_coupled_rows(&e->coupled, p, m, pieces), csimi_pieces_make(p, &e->bodies, m, pieces));
 }
 
+/* A^-1 = E^-1 E'^-1: whitened, then restored. */
 CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *p, const csim_real *lambda, csim_real *v,
                                      csimi_wide *scratch) {
     int i;
     csimi_problem_load(p, lambda, scratch);
     csimi_basis_whiten(e, scratch);
     csimi_basis_restore(e, scratch);
+    /* rounded once, at the end: the sums before it are in double */
     for (i = 0; i < 3 * p->A.n; ++i) v[i] = (csim_real)scratch[i];
 }
 
@@ -26390,13 +26553,14 @@ CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n) {
 static int csimi_lumped_body(const csim_block_matrix *A, int i) {
     int k, end = i;
     for (k = i; k <= end; ++k) {
-        if (A->col[A->row[k]] < i) return -1;
+        if (A->col[A->row[k]] < i) return -1; /* coupled to a block before it that was taken apart */
         end = csimi_imax(end, A->col[csimi_row_end(A, k) - 1]);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
     return end + 1;
 }
 
+/* Row i of A': the number a_i on its diagonal, of Frobenius norms, which are not below the spectral ones. */
 static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int i, int at) {
     csim_real *to = l->val + 9 * (ptrdiff_t)at;
     double sum = 0;
@@ -26423,7 +26587,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
             end = i + 1;
             continue;
         }
-        for (; i < end; ++i) {
+        for (; i < end; ++i) { /* a small body stays as it is */
             l->alone[i] = 0;
             l->row[i] = at;
             for (k = A->row[i]; k < csimi_row_end(A, i); ++k, ++at) {
@@ -26435,9 +26599,9 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
     }
     l->row[A->n] = at;
     l->problem = *p;
-    l->problem.structure = NULL;
+    l->problem.structure = NULL; /* it names the bodies of A, not those of A' */
     l->problem.A.row = l->row;
-    l->problem.A.end = NULL;
+    l->problem.A.end = NULL; /* rows of A' have no room between them */
     l->problem.A.col = l->col;
     l->problem.A.diag = l->diag;
     l->problem.A.val = l->val;
@@ -26451,7 +26615,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
-    l->alone[i] = mark;
+    l->alone[i] = mark; /* 0: small body, 1: taken apart, 2: seen at the start, 3: and at the end */
     l->queue[tail++] = i;
     for (; head < tail; ++head) {
         const int from = l->queue[head];
@@ -26478,14 +26642,15 @@ static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count
         for (k = A->row[from]; k < csimi_row_end(A, from); ++k)
             for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
     }
-    if (!csimi_pivot(M, C)) return;
-    for (c = 0; c < 3; ++c) x[c] = C[c] * sum[0] + C[3 + c] * sum[1] + C[6 + c] * sum[2];
+    if (!csimi_pivot(M, C)) return; /* not positive definite: the piece stays at v0 */
+    for (c = 0; c < 3; ++c) x[c] = C[c] * sum[0] + C[3 + c] * sum[1] + C[6 + c] * sum[2]; /* M^-1 = C C' */
     for (c = 2; c >= 0; --c) x[c] = C[3 * c] * x[0] + C[3 * c + 1] * x[1] + C[3 * c + 2] * x[2];
     for (j = 0; j < count; ++j)
         for (c = 0; c < 3 && !(turns && turns[l->queue[j]]); ++c)
             l->v[3 * (ptrdiff_t)l->queue[j] + c] += (csim_real)x[c];
 }
 
+/* Marks the blocks on which the impulses at the start act, on either side of their contacts. */
 static void csimi_lumped_touch(csimi_lumped *l, const csim_problem *p, const csim_real *lambda) {
     int m, side, k;
     CSIMI_MEMSET(l->touched, 0, (size_t)p->A.n);
@@ -26499,6 +26664,7 @@ static void csimi_lumped_touch(csimi_lumped *l, const csim_problem *p, const csi
     }
 }
 
+/* r = b - A v of the velocity at the start. */
 static void csimi_lumped_residual(csimi_lumped *l, const csim_problem *p) {
     int i;
     for (i = 0; i < 3 * p->A.n; ++i) l->r[i] = (double)p->b[i];
@@ -26515,16 +26681,16 @@ CSIMI_FN bool csimi_lumped_open(csimi_lumped *l, const csim_problem *p, csimi_bo
     CSIMI_MEMCPY(l->v, v, 3 * (size_t)p->A.n * sizeof *v);
     csimi_lumped_residual(l, p);
     for (i = 0; i < p->A.n; ++i) {
-        if (l->alone[i] != 1) continue;
+        if (l->alone[i] != 1) continue; /* small, or of a piece that was seen */
         count = csimi_lumped_piece(l, &p->A, i, 2, &touched);
-        if (touched) continue;
+        if (touched) continue; /* what impulses act on begins at v0 */
         csimi_lumped_shift(l, p, count);
         shifted = true;
     }
     if (shifted) csimi_lumped_residual(l, p);
     for (i = 0; i < 3 * p->A.n; ++i) { /* A' is diagonal there */
         const double own = (double)l->val[9 * (ptrdiff_t)l->diag[i / 3] + 4 * (i % 3)] * (double)l->v[i];
-        l->b[i] = l->alone[i / 3] ? (csim_real)(own + l->r[i]) : p->b[i];
+        l->b[i] = l->alone[i / 3] ? (csim_real)(own + l->r[i]) : p->b[i]; /* b + (A' - A) v */
     }
     return csimi_all_finite(l->b, 3 * p->A.n);
 }
@@ -26540,7 +26706,7 @@ static double csimi_lumped_share(const csimi_lumped *l, const double *load, cons
             left += (double)v[at] * l->r[at];
         }
     if (!(left < 0)) return 1; /* v'A v <= v'(b + J'lambda) */
-    return given > 0 ? given / (given - left) : 0;
+    return given > 0 ? given / (given - left) : 0; /* the denominator is v'A v */
 }
 
 CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const csim_real *lambda, double *load,
@@ -26575,6 +26741,7 @@ enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 /* ---- what both of them need of impulses */
 
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
+    /* not csim_project: it takes x for a trial impulse, shrinks it by omega, and its clip never moves the normal */
     if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
         csim_project_cone(contact->mu[0], x, x);
     else
@@ -26602,7 +26769,7 @@ static csim_real csimi_median(csim_real *x, int count) {
         else if (middle >= i)
             lo = i;
         else
-            break;
+            break; /* what lies between j and i equals the pivot: middle is there */
     }
     return x[middle];
 }
@@ -26619,6 +26786,7 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
+/* Figures of the certificate are taken to fall as the measure does; the aim is half the tolerance. */
 CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
     const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
@@ -26629,7 +26797,7 @@ CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int conta
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least); /* last: its ring may grow behind */
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
@@ -26638,7 +26806,7 @@ CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
     s->measure = s->look(s->problem);
-    if (!(s->measure < s->best_measure)) return;
+    if (!(s->measure < s->best_measure)) return; /* a NaN is no better either */
     s->best_measure = s->measure;
     CSIMI_MEMCPY(s->best, s->x, (size_t)s->length * sizeof *s->best);
 }
@@ -26649,7 +26817,7 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
 }
 
 CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) {
-    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most);
+    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most); /* a budget counts both */
 }
 
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
@@ -26657,6 +26825,7 @@ CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
 }
 
 CSIMI_FN void csimi_stages_log(csimi_stages *s) {
+    /* a sweep between two looks has the last measure that is known */
     for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
 }
 
@@ -26665,7 +26834,7 @@ static csimi_wide csimi_stages_record(csimi_stages *s) {
     csim_real *f, *p;
     int i;
     csimi_anderson_slot(&s->anderson, &f, &p);
-    CSIMI_MEMCPY(f, s->x, (size_t)s->length * sizeof *f);
+    CSIMI_MEMCPY(f, s->x, (size_t)s->length * sizeof *f); /* x before the sweep, until it is subtracted */
     s->pass(s->problem);
     ++s->sweeps;
     for (i = 0; i < s->length; ++i) {
@@ -26678,7 +26847,8 @@ static csimi_wide csimi_stages_record(csimi_stages *s) {
 /* Replaces x by Anderson's combination, made feasible. */
 static void csimi_stages_extrapolate(csimi_stages *s) {
     csimi_anderson_step(&s->anderson, s->metric, s->x, s->tasks);
-    if (s->anderson.count < 2) return;
+    if (s->anderson.count < 2) return; /* one pair alone gives p, which x is already */
+    /* weights of either sign lead out of the cones */
     s->project(s->problem);
     s->moved(s->problem);
 }
@@ -26704,6 +26874,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         ++since;
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
+        /* measured is what a sweep left, no extrapolation, and every second time: a look costs as much as a sweep */
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
@@ -26711,14 +26882,15 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
             halved = s->best_measure;
             since = 0;
         }
-        if (eps > 0 ? count >= budget : since >= budget) break;
+        if (eps > 0 ? count >= budget : since >= budget) break; /* eps 0: a patience */
+        /* accurate enough for a proximal step: the sweep changes little against what the step itself has changed */
         if (eps > 0 && change < 2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
             *settled = true;
             break;
         }
         if (change > CSIMI_WIDE(1.5) * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
-            least = (csimi_wide)CSIMI_HUGE;
+            least = (csimi_wide)CSIMI_HUGE; /* a new window begins its own record */
             ++s->rejections;
         } else {
             if (change < least) least = change;
@@ -26734,7 +26906,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    csimi_wide eps = CSIMI_WIDE(1e-2);
+    csimi_wide eps = CSIMI_WIDE(1e-2); /* of the mean eigenvalue of each W_cc */
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;
@@ -26742,6 +26914,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
         CSIMI_MEMCPY(s->centre, s->x, (size_t)s->length * sizeof *s->centre);
         s->prepare(s->problem, eps);
         count = csimi_stages_run(s, eps, CSIMI_STAGES_INNER, &settled);
+        /* not settled: more compliance; within a third or two thirds of the sweeps: less, nearer to the true W */
         if (!settled)
             eps = eps * 3 < 1 ? eps * 3 : 1;
         else if (count < CSIMI_STAGES_INNER / 3 + 1)
@@ -26750,7 +26923,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
             eps *= CSIMI_WIDE(0.3);
         if (eps < CSIMI_WIDE(1e-9)) eps = CSIMI_WIDE(1e-9);
     }
-    s->prepare(s->problem, 0);
+    s->prepare(s->problem, 0); /* W itself again: who goes on sweeps the true problem */
 }
 #endif
 
@@ -26809,6 +26982,7 @@ static int csimi_burst_neighbours(csimi_sweep *s, const int *list_start, const i
         const csimi_sweep_contact *c = s->contacts + list[k];
         for (q = c->first; q < c->first + c->count; ++q) {
             const int j = s->pieces[q].block;
+            /* ordered before, from here or from another contact */
             if (s->place[j] >= 0) continue;
             s->place[j] = count;
             s->order[count++] = j;
@@ -26834,8 +27008,9 @@ static void csimi_burst_order(csimi_sweep *s, const int *list_start, const int *
         int end, far;
         if (s->place[i] >= 0) continue;
         end = csimi_burst_walk(s, list_start, list, i, count);
+        /* the last one found is as far as any: from there the layers are thin, and the envelope with them */
         far = s->order[end - 1];
-        for (k = count; k < end; ++k) s->place[s->order[k]] = -1;
+        for (k = count; k < end; ++k) s->place[s->order[k]] = -1; /* the first walk was for its end only */
         count = csimi_burst_walk(s, list_start, list, far, count);
     }
 }
@@ -26853,6 +27028,7 @@ static void csimi_burst_order_tree(csimi_sweep *s) {
 static bool csimi_burst_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
     int i, q, m, total = 0;
     for (m = 0; m < s->contact_count; ++m) total += s->contacts[m].count;
+    /* counts go two places on: filling by list_start[block + 1]++ then leaves every start in its place */
     *list_start = CSIMI_PUSH(ring, int, s->n + 2);
     *list = CSIMI_PUSH(ring, int, total);
     if (ring->overflow) return false;
@@ -26865,6 +27041,7 @@ static bool csimi_burst_lists(csimi_sweep *s, csimi_arena *ring, int **list_star
     return true;
 }
 
+/* A contact makes neighbours of all its blocks: each row begins with the first of them in the order. */
 static void csimi_burst_envelope(csimi_sweep *s) {
     csimi_envelope *e = &s->envelope;
     int i, m;
@@ -26882,7 +27059,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
         const csimi_wide width = CSIMI_WIDE(i - e->first[i]);
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
-        s->work += 27 * (width + 1) * (width + 1);
+        s->work += 27 * (width + 1) * (width + 1); /* products of 3x3 blocks */
     }
 }
 
@@ -26896,6 +27073,7 @@ CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
 #ifdef CONDSIM_NO_LARGE
     return (void)s, false;
 #else
+    /* a tree alone is not large: in its own order nothing is filled, however long it is */
     return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
 #endif
 }
@@ -26912,6 +27090,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_are
         s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
         return !ring->overflow;
     }
+    /* small: every contact takes part, so that the plan stays what it is */
     s->active = NULL;
     s->active_count = s->contact_count;
     e->lower = CSIMI_PUSH(ring, csimi_wide, 9 * e->blocks);
@@ -26924,6 +27103,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_are
 static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
     int size = s->basis.couples ? CSIMI_BURST_COUPLED(s, size[block]) : s->basis.bodies.size[block];
     *first = s->basis.couples ? CSIMI_BURST_COUPLED(s, first[block]) : s->basis.bodies.first[block];
+    /* a rigid body is one node of six numbers; of larger bodies each block is one */
     if (3 * size <= CSIMI_DEGREE_MOST) return size;
     *first = block;
     return 1;
@@ -26932,7 +27112,7 @@ static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
 /* Nodes of the blocks that active contacts touch; returns their number. */
 static int csimi_burst_nodes(csimi_sweep *s) {
     int i, k, a, first, end, count = 0;
-    for (i = 0; i < s->n; ++i) s->order[i] = -1;
+    for (i = 0; i < s->n; ++i) s->order[i] = -1; /* what nothing touches keeps its velocity */
     for (a = 0; a < s->active_count; ++a) {
         const csimi_sweep_contact *c = s->contacts + s->active[a];
         for (k = c->first; k < c->first + c->count; ++k) s->order[s->pieces[k].block] = 0;
@@ -26941,6 +27121,7 @@ static int csimi_burst_nodes(csimi_sweep *s) {
         bool touched = false;
         end = csimi_burst_group(s, i, &first) + i;
         for (k = i; k < end; ++k) touched = touched || s->order[k] == 0;
+        /* a body is in the system with all its blocks or with none */
         for (k = i; k < end; ++k) s->order[k] = touched ? count : -1;
         count += touched;
     }
@@ -26967,6 +27148,7 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
     if (ring.overflow) return false;
     for (i = 0; i < s->n; ++i)
         if (s->order[i] >= 0) {
+            /* within its node; where that begins is known after the ordering */
             s->place[i] = d->size[s->order[i]];
             d->size[s->order[i]] += 3;
         }
@@ -26975,15 +27157,16 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
         const csimi_sweep_contact *c = s->contacts + s->active[a];
         for (k = count = 0; k < c->count; ++k) {
             const int node = s->order[s->pieces[c->first + k].block];
+            /* blocks of one node follow each other: d->order serves as a list meanwhile */
             if (count == 0 || d->order[count - 1] != node) d->order[count++] = node;
         }
         s->covered[s->active[a]] = 1;
         if (!csimi_degree_clique(d, d->order, count)) return false;
     }
-    if (!csimi_degree_plan(d, &ring)) return false;
+    if (!csimi_degree_plan(d, &ring)) return false; /* more fill than there is room */
     if (d->work > CSIMI_BURST_MOST * csimi_burst_sweep_work(s)) return false;
     for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
-    s->work = d->work + 1;
+    s->work = d->work + 1; /* above 0: there is a plan */
     return true;
 }
 
@@ -26995,7 +27178,8 @@ static bool csimi_burst_covers(csimi_sweep *s, int m) {
     if (s->covered[m]) return true;
     for (p = c->first; p < c->first + c->count; ++p) {
         const int u = s->order[s->pieces[p].block];
-        if (u < 0) return false;
+        if (u < 0) return false; /* the plan has no node there */
+        /* filled blocks serve as well: the contact needs no edge of its own */
         for (q = c->first; q < p; ++q)
             if (!csimi_degree_block(&s->degree, u, s->order[s->pieces[q].block], &down, &right)) return false;
     }
@@ -27005,6 +27189,7 @@ static bool csimi_burst_covers(csimi_sweep *s, int m) {
 
 /* The contacts that press or may close in a step from here, and a plan for them. */
 static bool csimi_burst_choose(csimi_sweep *s) {
+    /* ordering costs as much as some sweeps: a plan that has all contacts is kept */
     bool covered = s->planned && s->work > 0;
     int m, a;
     for (m = s->active_count = 0; m < s->contact_count; ++m) {
@@ -27012,6 +27197,7 @@ static bool csimi_burst_choose(csimi_sweep *s) {
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const bool friction = c->local.contact->law != CSIM_LAW_BILATERAL && c->local.contact->law != CSIM_LAW_BOX;
         const csim_real pace = csimi_max(csimi_max(c->speed, s->rms), CSIMI_TINY); /* to measure velocities */
+        /* open, and parting too fast to close in this step */
         if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * pace) continue;
         s->active[s->active_count++] = m;
     }
@@ -27036,14 +27222,14 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
+    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) { /* one body alone */
         csimi_burst_order_tree(s);
     } else {
         if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;
         csimi_burst_order(s, list_start, list);
     }
     csimi_burst_envelope(s);
-    for (i = 0; i < s->n; ++i) s->place[i] *= 3;
+    for (i = 0; i < s->n; ++i) s->place[i] *= 3; /* from blocks to numbers */
     ring = csimi_stages_ring(&s->loop);
     if (!csimi_burst_layout(s, &x, &ring)) s->work = 0;
 }
@@ -27056,6 +27242,7 @@ static void csimi_burst_disk(csimi_wide mu, const csimi_wide *t, csimi_wide n, c
     const csimi_wide k = mu * n / length;
     G[3] = mu * x;
     G[6] = mu * y;
+    /* mu n / |t| (I - d d') with d = (x, y): the clip turns with t and does not move along it */
     G[4] = k * y * y;
     G[5] = G[7] = -k * x * y;
     G[8] = k * x * x;
@@ -27103,6 +27290,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
             y[1] = (csimi_wide)l[2];
             axes[0] = mu;
             axes[1] = (csimi_wide)c->mu[1];
+            /* inside the ellipse t stays as it is to the last bit: sticking */
             if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_burst_ellipse(axes, t, t[0], y, G);
         } else if (length2 > mu * t[0] * mu * t[0]) {
             csimi_burst_disk(mu, t, t[0], G);
@@ -27152,6 +27340,7 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
         if (csimi_law_is(c->local.contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->local.contact->omega[k > 0];
+        /* zero of u + e (lambda - centre) + omega lambda */
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
@@ -27170,6 +27359,7 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
     csimi_wide merit = 0, change[3];
     int a, i;
+    /* F = J'(lambda(w) - centre) - w */
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (a = 0; a < s->active_count; ++a) {
         const int m = s->active ? s->active[a] : a;
@@ -27185,7 +27375,7 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
     for (i = 0; i < 3 * s->n; ++i) merit += F[i] * F[i];
-    ++s->loop.sweeps;
+    ++s->loop.sweeps; /* it visits as many contacts as a sweep does */
     return merit;
 }
 
@@ -27218,6 +27408,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
     csim_real *row[CSIMI_BURST_RUNS + 3], *T, *J, *I, g[9];
     int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
     for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
+    /* RUNS rows kept, one made anew for each of the two nodes, and the product T */
     T = row[CSIMI_BURST_RUNS + 2];
     for (i = 0; i < 9; ++i) g[i] = (csim_real)G[i];
     for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
@@ -27238,6 +27429,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
             T[b + i] = g[3] * J[i] + g[4] * J[b + i] + g[5] * J[2 * b + i];
             T[2 * b + i] = g[6] * J[i] + g[7] * J[b + i] + g[8] * J[2 * b + i];
         }
+        /* all pairs of nodes: G has no symmetry where it slips */
         for (p = begin, b = 0; p < end; ++b) {
             if (b < kept) {
                 u = node[b];
@@ -27261,9 +27453,11 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
+    /* de Saxce's projection on the cone is that of the proximal law */
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->local.contact),
                            c->local.contact, t, s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
+    /* column k: the trial impulse falls by 1 / e of what u_k gains */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     if (large) {
         csimi_burst_add_large(s, c, G);
@@ -27281,6 +27475,7 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     }
 }
 
+/* I + J'(G / e) J: minus the Jacobian of F, so that the step is this inverse times F. */
 static bool csimi_burst_factor_large(csimi_sweep *s) {
     csimi_degree *d = &s->degree;
     int i, r, a;
@@ -27296,10 +27491,11 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
 
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
+    /* charged in sweeps, which is what budgets and caps count */
     s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
     if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
-    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
+    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1; /* I */
     for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m, false);
     return csimi_envelope_factor(&s->envelope);
 }
@@ -27322,6 +27518,7 @@ static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi
         for (k = 0; k < 3 && s->place[i] >= 0; ++k)
             s->w[3 * i + k] = x->start[3 * i + k] + alpha * x->direction[s->place[i] + k];
     merit = csimi_burst_evaluate(s, x->F);
+    /* a search may end on a worse point: the best one stays for the end of the step */
     if (x->best && merit < x->least) {
         x->least = merit;
         CSIMI_MEMCPY(x->best, s->w, 3 * (size_t)s->n * sizeof *x->best);
@@ -27335,6 +27532,7 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
     csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
+    /* Armijo's rule with 1e-3: any real fall will do */
     for (k = 0; k < 4; ++k, alpha *= CSIMI_WIDE(0.4)) {
         const csimi_wide now = csimi_burst_move(s, x, alpha);
         if (now < (1 - CSIMI_WIDE(1e-3) * alpha) * merit) return now;
@@ -27361,7 +27559,9 @@ static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors 
         csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
+        /* the slope has turned by less than half: no need to be closer to the least value */
         if (now >= -CSIMI_WIDE(0.5) * slope || k == 10) return merit;
+        /* where the slope would be 0 on a straight line between both ends */
         shorter = slope / (slope - now);
         alpha *= shorter < CSIMI_WIDE(0.1) ? CSIMI_WIDE(0.1) : shorter;
     }
@@ -27380,8 +27580,10 @@ static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
     for (m = 0; m < s->contact_count; ++m) {
         const csim_real *W = s->contacts[m].local.W;
         csim_real u[3];
+        /* W is packed: 0, 3, 5 are its diagonal */
         s->contacts[m].local.extra = (csim_real)eps * (W[0] + W[3] + W[5]) / 3;
         csimi_contact_velocity(s, s->contacts + m, u);
+        /* from here on u of a contact is phi and what w adds, small numbers both */
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
     CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
@@ -27398,7 +27600,7 @@ static void csimi_burst_leave(csimi_sweep *s) {
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const bool large = csimi_burst_is_large(s);
-    const int most = large ? 8 : 30;
+    const int most = large ? 8 : 30; /* large: what eight steps leave is for plain sweeps */
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
@@ -27407,6 +27609,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
     *iterations = 0;
     CSIMI_MEMSET(&x, 0, sizeof x);
     if (!(large || s->work > 0) || !csimi_burst_layout(s, &x, &ring)) return false;
+    /* the proximal step is around the impulses at hand */
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
     csimi_burst_enter(s, eps);
     if (large && !csimi_burst_choose(s)) {
@@ -27414,10 +27617,10 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         csimi_sweep_velocities(s);
         return false;
     }
-    if (s->convex) csimi_burst_lag(s);
+    if (s->convex) csimi_burst_lag(s); /* the slip at the centre, held for the whole step */
     before = first = merit = csimi_burst_evaluate(s, x.F);
     x.least = merit;
-    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best);
+    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best); /* w = 0: where the step begins */
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
@@ -27431,6 +27634,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
+    /* part of the way is worth keeping far from the answer; near it a step counts as a whole or not */
     if (!there && large && !s->fine) {
         CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
         (void)csimi_burst_evaluate(s, x.F);
@@ -27487,17 +27691,19 @@ static void csimi_sweep_pass(void *problem) {
         csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
         const csim_real *W = c->local.W, *centre = s->loop.centre + 3 * (ptrdiff_t)m;
         csimi_contact_velocity(s, c, u);
+        /* u without the contact's own impulse; the proximal term is part of the local model but for its centre */
         u[0] -= W[0] * lambda[0] + W[1] * lambda[1] + W[2] * lambda[2] + c->local.extra * centre[0];
         u[1] -= W[1] * lambda[0] + W[3] * lambda[1] + W[4] * lambda[2] + c->local.extra * centre[1];
         u[2] -= W[2] * lambda[0] + W[4] * lambda[1] + W[5] * lambda[2] + c->local.extra * centre[2];
         csimi_local_solve(&c->local, u, next);
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
-        if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
+        if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue; /* open, say: no body to tell */
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
         csimi_pieces_push_wide(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
+/* Back into the laws, which a combination of earlier impulses may leave. */
 static void csimi_sweep_project(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m;
@@ -27514,12 +27720,13 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
+        /* its law is one of u + omega lambda */
         if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) u[k] += contact->omega[k > 0] * lambda[k];
         x[k] = lambda[k] - c->rho * u[k];
     }
     if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ||
         csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) {
-        const csim_real normal = csimi_max(lambda[0], 0);
+        const csim_real normal = csimi_max(lambda[0], 0); /* radius by lambda_n itself, as the certificate has it */
         y[0] = csimi_max(x[0], 0);
         csimi_clip_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
     } else {
@@ -27554,9 +27761,9 @@ static csimi_wide csimi_sweep_look(void *problem) {
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * scale) continue;
+        if (residual <= worst * scale) continue; /* the scale below is no smaller: not the worst */
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
-        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
+        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE; /* huge of a NaN, too */
     }
     return (csimi_wide)worst;
 }
@@ -27582,13 +27789,15 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     int iterations, failures = 0, idle = 0;
     if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);
-    s->convex = false;
+    s->convex = false; /* first with the exact law */
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
+            /* solved with ease: nearer to the true problem */
             if (iterations < 8 && eps > CSIMI_WIDE(1e-8)) eps *= fall;
         } else if (!s->convex) {
+            /* lost: convex steps instead, about the slip of the centre; if they get lost too, more compliance */
             s->convex = true;
             ++failures;
         } else {
@@ -27631,13 +27840,14 @@ static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
         if (idle >= (s->loop.best_measure <= good ? CSIMI_SWEEP_FINE(s) : CSIMI_SWEEP_IDLE)) break;
         s->fine = s->loop.best_measure <= good;
         there = csimi_burst_step(s, eps, &iterations);
-        if (!(s->work > 0)) break;
+        if (!(s->work > 0)) break; /* no plan fits, or its factor costs too much */
         csimi_stages_look(&s->loop);
         if (!there && s->loop.best_measure <= good) {
+            /* good is met: only steps that began beyond it may fail, a few of them */
             if (!s->fine || ++fails > CSIMI_SWEEP_FAILS(s)) break;
             eps *= 4;
         } else if (!there) {
-            if (eps < CSIMI_WIDE(0.5)) eps *= 8;
+            if (eps < CSIMI_WIDE(0.5)) eps *= 8; /* easier, around what the step has left */
             csimi_sweep_between(s);
         } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
             eps *= CSIMI_WIDE(0.5);
@@ -27666,6 +27876,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 /* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
    a quarter of a megabyte at most. */
 static size_t csimi_sweep_ring(int n, int contacts) {
+    /* no square of a large n: it may not fit a size_t */
     const size_t most = 32768, rows = (size_t)n, full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
@@ -27693,6 +27904,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
+    /* coupled: behind the ring, once their number is known */
     s->pieces = CSIMI_PUSH(arena, csimi_piece, couples ? 0 : pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -27757,6 +27969,7 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
     const csim_contact *contact = c->local.contact;
     const csim_real trace = c->local.W[0] + c->local.W[3] + c->local.W[5];
     csim_real mobility = 0;
+    /* a side without a mass of its own */
     if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
         return trace > 0 ? 3 / trace : 1;
     if (contact->a.count > 0) mobility += 1 / contact->mass[0];
@@ -27784,6 +27997,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->rho = csimi_sweep_rho(c);
         sum += (csimi_wide)c->rho * (csimi_wide)c->speed * (csimi_wide)c->speed;
         weight += (csimi_wide)c->rho;
+        /* metric of Anderson's sums: W times squares of impulses are energies, whatever the masses */
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
@@ -27800,9 +28014,11 @@ static bool csimi_sweep_open(csimi_sweep *s) {
         csimi_coupled *c = &s->basis.coupled;
         csimi_arena rows = csimi_arena_counting();
         size_t ring;
+        /* no more rows than the room behind the ring takes */
         if (!csimi_coupled_plan(c, s->problem, (int)(s->behind / sizeof(csimi_piece)))) return false;
         (void)csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
         if (rows.high + CSIMI_ALIGN > s->behind) return false;
+        /* rows of contacts lie at the very end; all before them is the ring's and Newton's */
         ring = (s->room - rows.high) / CSIMI_ALIGN * CSIMI_ALIGN;
         rows = csimi_arena_in((char *)s->scratch + ring, rows.high);
         s->pieces = csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
@@ -27818,6 +28034,7 @@ static bool csimi_sweep_open(csimi_sweep *s) {
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
+    /* newton: a plan that fits, or none as yet */
     const bool newton = s->work > 0 || !s->planned, near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
     const bool looks = newton && !again && (near || csimi_burst_is_large(s));
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
@@ -27830,6 +28047,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
+    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap */
     if (!looks || !(s->start <= CSIMI_SWEEP_NEAR))
         csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
@@ -27838,7 +28056,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         else
             csimi_sweep_burst(s, good, again);
     }
-    s->loop.target = good;
+    s->loop.target = good; /* the stages behind Newton aim at no more than was asked */
     if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
         if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
         if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
@@ -27853,23 +28071,27 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, csim_certificate *certificate) {
+    /* a margin: the certificate comes to its figures by code of its own */
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
+    /* a small island that may not fit is planned at once: the cascade asks whether it has a Newton */
     if (!csimi_burst_is_large(s) && !csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
-        if (trial > 0) csimi_sweep_velocities(s);
+        if (trial > 0) csimi_sweep_velocities(s); /* of the best impulses: w may be of others */
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
+        /* exact for lambda: dynamics of the certificate is at rounding */
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csimi_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
+        /* without contacts v is exact: nothing to go on with */
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
     }
     return csimi_stages_capped(&s->loop) ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -27899,7 +28121,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_open(&s))
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch); /* v = A^-1 b */
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
@@ -27912,7 +28134,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) { /* else the start stays */
         CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
         CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
     }
@@ -27934,7 +28156,7 @@ enum { CSIMI_DELASSUS_GRAIN = 256 }; /* rows a task takes: enough work to pay fo
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
-    CSIMI_MEMSET(W, 0, sizeof *W);
+    CSIMI_MEMSET(W, 0, sizeof *W); /* begin and change are null where a source needs none */
     W->contacts = contacts;
     W->laws = CSIMI_PUSH(arena, csim_contact, contacts);
     W->scale = CSIMI_PUSH(arena, csim_real, contacts);
@@ -27948,6 +28170,7 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
 
 /* ---- variables without units */
 
+/* A law in the variables here: omega is in 1/kg like W, limits are impulses, mu has no unit. */
 static void csimi_delassus_law(csim_contact *law, csim_real s) {
     int k;
     for (k = 0; k < 2; ++k) law->omega[k] *= s * s;
@@ -27963,34 +28186,34 @@ CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
     for (c = 0; c < W->contacts; ++c) {
         csim_real *D = W->diagonal + 9 * (ptrdiff_t)c, s;
         const csim_real trace = D[0] + D[4] + D[8];
-        if (!(trace > 0 && trace < CSIMI_HUGE) || !csimi_all_finite(D, 9)) return false;
+        if (!(trace > 0 && trace < CSIMI_HUGE) || !csimi_all_finite(D, 9)) return false; /* a NaN too */
         most = csimi_max(most, trace);
         least = csimi_min(least, trace);
-        W->scale[c] = s = CSIMI_SQRT(3 / trace);
+        W->scale[c] = s = CSIMI_SQRT(3 / trace); /* kg^1/2: s^2 is an effective mass */
         for (k = 0; k < 9; ++k) D[k] *= s * s;
         for (k = 0; k < 3; ++k) W->q[3 * (ptrdiff_t)c + k] = s * q[3 * (ptrdiff_t)c + k];
         csimi_delassus_law(W->laws + c, s);
-        W->speed[c] = csimi_norm3(q + 3 * (ptrdiff_t)c);
+        W->speed[c] = csimi_norm3(q + 3 * (ptrdiff_t)c); /* raw, m/s */
     }
-    W->each = W->contacts > 0 && most > 100 * least;
+    W->each = W->contacts > 0 && most > 100 * least; /* else one norm hides the light bodies */
     return csimi_all_finite(W->q, 3 * W->contacts);
 }
 
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r) {
     int i;
-    for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3];
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3]; /* r' = r / s */
 }
 
 CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r) {
     int i;
-    for (i = 0; i < 3 * W->contacts; ++i) r[i] *= W->scale[i / 3];
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] *= W->scale[i / 3]; /* N s */
 }
 
 CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u) {
     int i;
-    for (i = 0; i < 3 * W->contacts; ++i) W->scratch[i] = W->scale[i / 3] * r[i];
+    for (i = 0; i < 3 * W->contacts; ++i) W->scratch[i] = W->scale[i / 3] * r[i]; /* raw impulses */
     W->product(W, W->scratch, u);
-    for (i = 0; i < 3 * W->contacts; ++i) u[i] *= W->scale[i / 3];
+    for (i = 0; i < 3 * W->contacts; ++i) u[i] *= W->scale[i / 3]; /* u' = s u */
     ++W->products;
 }
 
@@ -28005,12 +28228,12 @@ CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csi
 CSIMI_FN void csimi_delassus_begin(csimi_delassus *W, const csim_real *r) {
     int i;
     for (i = 0; i < 3 * W->contacts; ++i) W->raw[i] = W->scale[i / 3] * r[i];
-    if (W->begin) W->begin(W);
+    if (W->begin) W->begin(W); /* whoever carries the motion of the bodies */
 }
 
 CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u) {
     const csim_real s = W->scale[c], *q = W->q + 3 * (ptrdiff_t)c;
-    W->row(W, c, u);
+    W->row(W, c, u); /* raw, at W->raw */
     u[0] = s * u[0] + q[0];
     u[1] = s * u[1] + q[1];
     u[2] = s * u[2] + q[2];
@@ -28022,9 +28245,9 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
     int k;
     for (k = 0; k < 3; ++k) {
         raw[k] = s * now[k];
-        difference[k] = s * (now[k] - old[k]);
+        difference[k] = s * (now[k] - old[k]); /* raw */
     }
-    if (W->change) W->change(W, c, difference);
+    if (W->change) W->change(W, c, difference); /* else the row reads W->raw */
 }
 
 /* ---- the three forms of the public problem */
@@ -28050,6 +28273,7 @@ static void csimi_delassus_rows_range(void *context, int begin, int end) {
     for (c = begin; c < end; ++c) csimi_delassus_rows_sum(job->A, job->x, c, job->y + 3 * (ptrdiff_t)c);
 }
 
+/* y = W x; a row is summed by one task in one order, so that threads change no bit. */
 static void csimi_delassus_rows_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
     csimi_delassus_job job;
     job.A = (const csim_block_matrix *)W->from;
@@ -28062,11 +28286,12 @@ static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
     csimi_delassus_rows_sum((const csim_block_matrix *)W->from, W->raw, c, u);
 }
 
+/* A row of a dense W times x, in three sums that do not wait for each other. */
 static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
                                           const csim_real *CSIMI_RESTRICT b) {
     csim_real s0 = 0, s1 = 0, s2 = 0;
     int i;
-    for (i = 0; i < count; i += 3) {
+    for (i = 0; i < count; i += 3) { /* three numbers a contact: none is left over */
         s0 += a[i] * b[i];
         s1 += a[i + 1] * b[i + 1];
         s2 += a[i + 2] * b[i + 2];
@@ -28103,7 +28328,7 @@ CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense) {
 }
 
 static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
-    W->rows = !p->product;
+    W->rows = !p->product; /* a product alone has none */
     if (p->W) {
         W->from = (void *)(uintptr_t)p->W; /* never written through */
         W->product = csimi_delassus_rows_product;
@@ -28116,6 +28341,7 @@ static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem 
     }
 }
 
+/* Raw diagonal block of contact c, from the form that the problem has. */
 static void csimi_delassus_block(const csim_impulse_problem *p, int c, csim_real *D) {
     const size_t n = 3 * (size_t)p->contact_count;
     const csim_real *block;
@@ -28139,7 +28365,7 @@ CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem 
             *law = p->contacts[c];
         } else {
             CSIMI_MEMSET(law, 0, sizeof *law);
-            law->law = CSIM_LAW_STRICT;
+            law->law = CSIM_LAW_STRICT; /* what a list of mu stands for */
             law->mu[0] = law->mu[1] = p->mu[c];
         }
     }
@@ -28161,8 +28387,9 @@ CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real 
     int k;
     for (k = 0; k < 3; ++k) {
         w[k] = u[k];
-        if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k];
+        if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k]; /* its law is of u + omega r */
     }
+    /* de Saxce: with mu |u_t| along the normal the cone's projection is Coulomb's law */
     if (strict) w[0] += law->mu[0] * CSIMI_SQRT(w[1] * w[1] + w[2] * w[2]);
     for (k = 0; k < 3; ++k) x[k] = r[k] - rho * w[k];
     if (strict) {
@@ -28172,7 +28399,7 @@ CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real 
         y[0] = csimi_max(x[0], 0);
         csim_project_ellipse(law->mu[0] * normal, law->mu[1] * normal, x + 1, y + 1);
     } else {
-        csim_project(law, 1, x, y);
+        csim_project(law, 1, x, y); /* convex laws, rows and boxes */
     }
     for (k = 0; k < 3; ++k) residual[k] = r[k] - y[k];
 }
@@ -28187,12 +28414,13 @@ static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
     double sum = 0, weight = 0, worst = 0, rms;
     int c;
     for (c = 0; c < W->contacts; ++c) {
+        /* rho in kg: a residual in N s over it is the velocity that would explain it */
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
         sum += rho * speed * speed;
         weight += rho;
     }
     rms = weight > 0 ? csimi_sqrt64(sum / weight) : 0;
-    rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
+    rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY; /* all may be at rest */
     for (c = 0; c < W->contacts; ++c) {
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
         const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
@@ -28209,7 +28437,7 @@ static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
     int c;
     for (c = 0; c < W->contacts; ++c)
         W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
-    floor = csimi_impulse_floor(W->norms, W->contacts);
+    floor = csimi_impulse_floor(W->norms, W->contacts); /* reorders norms */
     for (c = 0; c < W->contacts; ++c) {
         const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
         const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);
@@ -28227,33 +28455,34 @@ CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real 
         const double s2 = (double)W->scale[c] * (double)W->scale[c];
         csim_real residual[3];
         csimi_delassus_residual(W, c, (csim_real)(1 / s2), r + at, u + at, residual);
-        sum += s2 * csimi_delassus_norm2(residual);
+        sum += s2 * csimi_delassus_norm2(residual); /* raw: r = s r' */
         r2 += s2 * csimi_delassus_norm2(r + at);
-        u2 += csimi_delassus_norm2(u + at) / s2;
+        u2 += csimi_delassus_norm2(u + at) / s2; /* u = u' / s */
         q2 += csimi_delassus_norm2(W->q + at) / s2;
     }
     size = r2 > u2 ? r2 : u2;
     size = size > q2 ? size : q2;
-    return size > 0 ? csimi_sqrt64(sum / size) : 0;
+    return size > 0 ? csimi_sqrt64(sum / size) : 0; /* else nothing acts or moves */
 }
 
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity) {
     double sum = 0, size = 0, worst;
     int c;
-    if (!velocity) csimi_delassus_velocity(W, r, u);
+    if (!velocity) csimi_delassus_velocity(W, r, u); /* one product */
     for (c = 0; c < W->contacts; ++c) {
         const double s = (double)W->scale[c];
         csim_real residual[3];
         double own;
+        /* rho is 1: the blocks have trace 3, so that r and u compare as they are */
         csimi_delassus_residual(W, c, 1, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
         own = s * s * csimi_delassus_norm2(residual);
-        W->scratch[c] = (csim_real)csimi_sqrt64(own);
+        W->scratch[c] = (csim_real)csimi_sqrt64(own); /* raw, for the figures of single contacts */
         sum += own;
         size += s * s * csimi_delassus_norm2(r + 3 * (ptrdiff_t)c);
     }
-    if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
-    W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
-    W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
+    if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300; /* a NaN too */
+    W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0; /* r = 0: exact or nothing */
+    W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural; /* against its own impulse */
     W->velocity = csimi_delassus_worst_velocity(W);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
@@ -28278,7 +28507,7 @@ CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int conta
     s->residual = CSIMI_PUSH(arena, csim_real, vector);
     s->z = CSIMI_PUSH(arena, csim_real, vector);
     s->p = CSIMI_PUSH(arena, csim_real, vector);
-    s->Ap = CSIMI_PUSH(arena, csim_real, vector);
+    s->Ap = CSIMI_PUSH(arena, csim_real, vector); /* Az is what csimi_newton_open lends: its u, which is used up */
 }
 
 static double csimi_linear_dot(const csimi_linear *s, const csim_real *a, const csim_real *b) {
@@ -28298,27 +28527,27 @@ static int csimi_linear_pcr(csimi_linear *s, int most) {
     int step, i;
     for (i = 0; i < s->length; ++i) s->p[i] = s->z[i];
     csimi_linear_product(s, s->z, s->Az);
-    CSIMI_MEMCPY(s->Ap, s->Az, (size_t)s->length * sizeof *s->Ap);
+    CSIMI_MEMCPY(s->Ap, s->Az, (size_t)s->length * sizeof *s->Ap); /* p is z at first */
     zAz = csimi_linear_dot(s, s->z, s->Az);
-    first = size = csimi_linear_dot(s, s->residual, s->z);
+    first = size = csimi_linear_dot(s, s->residual, s->z); /* residual' P residual */
     for (step = 0; step < most; ++step) {
         const double ApPAp = csimi_sum_weighted(s->length, s->P, s->Ap, s->Ap);
         csim_real a, b;
         double next;
-        if (!(zAz > 0 && ApPAp > 0 && size > CSIMI_LINEAR_ENOUGH * first)) break;
+        if (!(zAz > 0 && ApPAp > 0 && size > CSIMI_LINEAR_ENOUGH * first)) break; /* also for a NaN */
         a = (csim_real)(zAz / ApPAp);
         for (i = 0; i < s->length; ++i) {
             s->x[i] += a * s->p[i];
             s->residual[i] -= a * s->Ap[i];
-            s->z[i] -= a * s->P[i] * s->Ap[i];
+            s->z[i] -= a * s->P[i] * s->Ap[i]; /* stays P residual */
         }
         size = csimi_linear_dot(s, s->residual, s->z);
         csimi_linear_product(s, s->z, s->Az);
         next = csimi_linear_dot(s, s->z, s->Az);
-        b = (csim_real)(next / zAz);
+        b = (csim_real)(next / zAz); /* makes A p orthogonal in P to those before */
         for (i = 0; i < s->length; ++i) {
             s->p[i] = s->z[i] + b * s->p[i];
-            s->Ap[i] = s->Az[i] + b * s->Ap[i];
+            s->Ap[i] = s->Az[i] + b * s->Ap[i]; /* A p by the same sum, without a product */
         }
         zAz = next;
     }
@@ -28336,7 +28565,7 @@ static int csimi_linear_pcg(csimi_linear *s, int most) {
         csim_real a, b;
         csimi_linear_product(s, s->p, s->Ap);
         curvature = csimi_linear_dot(s, s->p, s->Ap);
-        if (!(curvature > 0)) break;
+        if (!(curvature > 0)) break; /* the matrix is not positive definite along p, or a NaN */
         a = (csim_real)(size / curvature);
         for (i = 0; i < s->length; ++i) {
             s->x[i] += a * s->p[i];
@@ -28344,7 +28573,7 @@ static int csimi_linear_pcg(csimi_linear *s, int most) {
             s->z[i] = s->P[i] * s->residual[i];
         }
         next = csimi_linear_dot(s, s->residual, s->z);
-        b = (csim_real)(next / size);
+        b = (csim_real)(next / size); /* makes p conjugate to those before */
         size = next;
         for (i = 0; i < s->length; ++i) s->p[i] = s->z[i] + b * s->p[i];
     }
@@ -28360,7 +28589,7 @@ static int csimi_linear_jacobi(csimi_linear *s, int most) {
     for (step = 0; step < most && size > CSIMI_LINEAR_ENOUGH * first; ++step) {
         double next = size;
         csimi_linear_product(s, s->z, s->Ap);
-        for (; share > CSIM_R(1e-6); share /= 2) {
+        for (; share > CSIM_R(1e-6); share /= 2) { /* once halved it stays so in later steps */
             for (i = 0; i < s->length; ++i) s->p[i] = s->residual[i] - share * s->Ap[i];
             next = csimi_sum_weighted(s->length, s->P, s->p, s->p);
             if (next < size) break;
@@ -28381,14 +28610,14 @@ static void csimi_linear_relax(csimi_linear *s, int c, csim_real *u) {
     const csim_real *D = s->W->diagonal + 9 * (ptrdiff_t)c;
     csim_real *x = s->x + 3 * (ptrdiff_t)c, old[3];
     int k, j;
-    for (k = 0; k < 3; ++k) {
+    for (k = 0; k < 3; ++k) { /* P is near the inverse of the row's diagonal: a step all but solves the row */
         const ptrdiff_t i = 3 * (ptrdiff_t)c + k;
         const csim_real step = s->P[i] * (s->residual[i] - u[k] - (s->C[i] + s->shift) * x[k]);
         old[k] = x[k];
         x[k] += step;
-        for (j = k + 1; j < 3; ++j) u[j] += D[3 * j + k] * step;
+        for (j = k + 1; j < 3; ++j) u[j] += D[3 * j + k] * step; /* the next rows see the step */
     }
-    csimi_delassus_change(s->W, c, old, x);
+    csimi_delassus_change(s->W, c, old, x); /* the rows of other contacts read the change from here */
 }
 
 /* Gauss-Seidel, row by row; residual stays the right side. Needs rows of W. */
@@ -28401,14 +28630,14 @@ static int csimi_linear_gauss_seidel(csimi_linear *s, int most) {
             const csim_real *x = s->x + 3 * (ptrdiff_t)c, before[3] = {x[0], x[1], x[2]};
             csim_real u[3];
             csimi_delassus_row(s->W, c, u);
-            for (k = 0; k < 3; ++k) u[k] -= s->W->q[3 * (ptrdiff_t)c + k];
+            for (k = 0; k < 3; ++k) u[k] -= s->W->q[3 * (ptrdiff_t)c + k]; /* a row comes with q: W x alone */
             csimi_linear_relax(s, c, u);
             for (k = 0; k < 3; ++k) {
                 change += (double)(x[k] - before[k]) * (double)(x[k] - before[k]);
                 size += (double)x[k] * (double)x[k];
             }
         }
-        if (!(change > CSIMI_LINEAR_ENOUGH * size)) break;
+        if (!(change > CSIMI_LINEAR_ENOUGH * size)) break; /* the residual is not known here, the change of x is */
     }
     return step;
 }
@@ -28416,7 +28645,7 @@ static int csimi_linear_gauss_seidel(csimi_linear *s, int most) {
 CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
     int i;
     for (i = 0; i < s->length; ++i) {
-        s->x[i] = 0;
+        s->x[i] = 0; /* the residual at x = 0 is the right side */
         s->z[i] = s->P[i] * s->residual[i];
     }
     switch (method) {
@@ -28475,7 +28704,7 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
     int i;
     for (i = 0; i < 3 * n; ++i) {
         const csim_real way = v[i] - v_before[i];
-        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0;
+        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0; /* A stays positive definite */
     }
 }
 
@@ -28488,7 +28717,7 @@ CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *
         return csimi_min(a, b);
     } else { /* eq. 23-27 */
         const csim_real root = CSIMI_SQRT(a * a + b * b);
-        *alpha = root > 0 ? 1 - a / root : 0;
+        *alpha = root > 0 ? 1 - a / root : 0; /* (alpha, beta) = (0, 1) at the origin */
         *beta = root > 0 ? 1 - b / root : 1;
         return a + b - root;
     }
@@ -28499,7 +28728,7 @@ CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real f
     csim_real alpha, beta;
     const csim_real psi = csimi_ncp(ncp, speed, rho * (bound - force), &alpha, &beta);
     const csim_real slack = csimi_max(force + psi / rho, CSIM_R(1e-6) * bound);
-    return slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0;
+    return slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0; /* speed - psi is 0 or more but for rounding */
 }
 
 /* rho of a row: own, the row's diagonal of W, or the one of the parameters in the variables of W. */
@@ -28514,8 +28743,8 @@ static void csimi_newton_normal(csimi_newton *f, int c, csim_real own, csim_real
     csimi_linear *s = &f->system;
     csim_real alpha, beta;
     const csim_real phi = csimi_ncp(f->ncp, f->u[i] + omega * f->r[i], rho * f->r[i], &alpha, &beta);
-    alpha = csimi_max(alpha, 1 / CSIMI_NEWTON_OFF);
-    s->C[i] = rho * beta / alpha + omega;
+    alpha = csimi_max(alpha, 1 / CSIMI_NEWTON_OFF); /* alpha is 0 where a contact is open */
+    s->C[i] = rho * beta / alpha + omega; /* u + omega r stands for u */
     s->residual[i] = -phi / alpha;
     s->P[i] = 1 / (own + s->C[i]);
 }
@@ -28529,10 +28758,10 @@ static void csimi_newton_friction(csimi_newton *f, int c, csim_real mu, const cs
     const csim_real C = csimi_ncp_friction(f->ncp, speed, force, bound, rho);
     int k;
     for (k = 1; k < 3; ++k) {
-        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3) * mean);
+        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3) * mean); /* P stays bounded */
         s->C[i + k] = C + omega;
         s->residual[i + k] = -((k == 1 ? t1 : t2) + C * r[k]);
-        s->P[i + k] = bound > 0 ? 1 / (own + C + omega) : 0;
+        s->P[i + k] = bound > 0 ? 1 / (own + C + omega) : 0; /* no normal impulse, no friction */
     }
 }
 
@@ -28556,7 +28785,7 @@ static void csimi_newton_box(csimi_newton *f, int c, const csim_contact *law, co
         const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3)), trial = f->r[i] - f->u[i] / own;
         const csim_real to = csimi_min(csimi_max(trial, law->lo[k]), law->hi[k]);
         const bool inside = trial > law->lo[k] && trial < law->hi[k];
-        s->C[i] = inside ? 0 : CSIMI_NEWTON_OFF * own;
+        s->C[i] = inside ? 0 : CSIMI_NEWTON_OFF * own; /* so stiff that x = to - r whatever W does */
         s->residual[i] = inside ? -f->u[i] : s->C[i] * (to - f->r[i]);
         s->P[i] = 1 / (own + s->C[i]);
     }
@@ -28636,7 +28865,7 @@ typedef struct csimi_newton_state {
 static bool csimi_newton_advance(csimi_newton *f, csimi_newton_state *t, const csimi_impulse_run *run) {
     int logged = t->count;
     double now;
-    t->count += csimi_imax(csimi_newton_step(f, t->cap - t->count), 1);
+    t->count += csimi_imax(csimi_newton_step(f, t->cap - t->count), 1); /* steps of 0 iterations reach the cap too */
     ++t->steps;
     now = csimi_newton_judge(f);
     while (logged < t->count) csimi_impulse_log(run, run->outcome->iterations + ++logged, now);
@@ -28653,9 +28882,9 @@ static bool csimi_newton_open(csimi_newton *f, csimi_delassus *W, csimi_arena *a
     CSIMI_MEMSET(f, 0, sizeof *f);
     f->system.W = W;
     f->system.length = 3 * W->contacts;
-    f->u = f->system.Az = u;
+    f->u = f->system.Az = u; /* u is read before Az is written */
     f->inner = CSIMI_NEWTON_INNER;
-    f->damping = CSIM_R(0.75);
+    f->damping = CSIM_R(0.75); /* share of a step that is taken, as in the paper */
     csimi_newton_layout(f, arena, W->contacts);
     if (arena->overflow) return false;
     CSIMI_MEMCPY(f->r, start, (size_t)f->system.length * sizeof *start);
@@ -28739,16 +28968,16 @@ static bool csimi_newton_near(csimi_newton *f, csimi_newton_state *t, double tar
 static void csimi_newton_loop(csimi_newton *f, csimi_newton_state *t, csim_real *centre, double target,
                               const csimi_impulse_run *run) {
     const size_t bytes = (size_t)f->system.length * sizeof *centre;
-    double eps = 1e-2;
+    double eps = 1e-2; /* beside a diagonal of W of 1 */
     int arrived = 0, wait = 1;
     csimi_newton_run(f, t, target, t->cap, CSIMI_NEWTON_PATIENCE, run);
     f->centre = centre;
     CSIMI_MEMCPY(centre, t->best, bytes);
-    while (t->measure > target && t->count < t->cap && eps < 100) {
+    while (t->measure > target && t->count < t->cap && eps < 100) { /* a larger eps hardly leaves the centre */
         f->system.shift = (csim_real)eps;
-        CSIMI_MEMCPY(f->r, centre, bytes);
+        CSIMI_MEMCPY(f->r, centre, bytes); /* starts at the centre, not where Newton got to */
         if (csimi_newton_near(f, t, target, run)) {
-            CSIMI_MEMCPY(centre, f->system.x, bytes);
+            CSIMI_MEMCPY(centre, f->system.x, bytes); /* x: feasible, as last judged */
             if (++arrived < wait || eps < 1e-8) continue;
             eps *= 0.4;
             arrived = 0;
@@ -28790,7 +29019,7 @@ CSIMI_FN size_t csimi_newton_bytes(int contacts, const csim_solver_params *param
     csimi_arena arena = csimi_arena_counting();
     csimi_newton f;
     csimi_newton_layout(&f, &arena, contacts);
-    (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
+    (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts); /* u of csimi_newton_start */
     if (params->solver == CSIM_SOLVER_NEWTON_PROXIMAL) (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
     return arena.high;
 }
@@ -28821,6 +29050,7 @@ CSIMI_FN bool csimi_newton_proximal(csimi_impulse_run *run) {
    block (the step of COND on impulses). Between the stages of solve/stages.c stands a burst of Newton's method on the
    Fischer-Burmeister equations (solve/newton.c). Each stage starts from the best impulses seen. */
 
+/* half the window takes half the memory and twice the sweeps in hard cases */
 enum { CSIMI_CASCADE_WINDOW = 20 };
 enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
 enum { CSIMI_CASCADE_BURST = 4000 }; /* products of a burst of Newton's method at most */
@@ -28856,6 +29086,7 @@ CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *para
 static void csimi_cascade_contact(csimi_cascade *s, int c, csim_real *u, csim_real *next) {
     csimi_local *local = s->local + c;
     const csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, *centre = s->loop.centre + 3 * (ptrdiff_t)c, *W = local->W;
+    /* u without this contact, and with the centre's part of eps (r - centre) */
     u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2] + local->extra * centre[0];
     u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2] + local->extra * centre[1];
     u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2] + local->extra * centre[2];
@@ -28868,6 +29099,7 @@ static void csimi_cascade_rows(csimi_cascade *s) {
         csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, u[3], next[3];
         csimi_delassus_row(s->W, c, u);
         csimi_cascade_contact(s, c, u, next);
+        /* what has not changed is not told; a NaN is, so that the stages see it */
         if (!(csimi_abs(next[0] - r[0]) + csimi_abs(next[1] - r[1]) + csimi_abs(next[2] - r[2]) <= 0))
             csimi_delassus_change(s->W, c, r, next);
         for (k = 0; k < 3; ++k) r[k] = next[k];
@@ -28876,7 +29108,7 @@ static void csimi_cascade_rows(csimi_cascade *s) {
 
 static void csimi_cascade_all(csimi_cascade *s) {
     int c, k;
-    csimi_delassus_velocity(s->W, s->loop.x, s->u);
+    csimi_delassus_velocity(s->W, s->loop.x, s->u); /* one product for all: no contact sees another's change */
     for (c = 0; c < s->W->contacts; ++c) {
         csim_real next[3];
         csimi_cascade_contact(s, c, s->u + 3 * (ptrdiff_t)c, next);
@@ -28901,12 +29133,12 @@ static double csimi_cascade_look(void *problem) {
 
 static void csimi_cascade_project(void *problem) {
     csimi_cascade *s = (csimi_cascade *)problem;
-    csimi_delassus_project(s->W, s->loop.x);
+    csimi_delassus_project(s->W, s->loop.x); /* extrapolated impulses may leave their cones */
 }
 
 static void csimi_cascade_moved(void *problem) {
     csimi_cascade *s = (csimi_cascade *)problem;
-    csimi_delassus_begin(s->W, s->loop.x);
+    csimi_delassus_begin(s->W, s->loop.x); /* what rows are read on follows from all impulses */
 }
 
 /* Local models for W + eps I. */
@@ -28920,7 +29152,9 @@ static void csimi_cascade_prepare(void *problem, double eps) {
 static void csimi_cascade_newton(csimi_cascade *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
     int count = csimi_imin(s->loop.cap - s->loop.sweeps, CSIMI_CASCADE_BURST);
+    /* no equations for ellipses and the convex law: the proximal loop comes at once */
     if (count <= 0 || !csimi_fischer_takes(s->W)) return;
+    /* at most 40 steps of 100 products; what comes back is the better of best and burst */
     s->loop.best_measure = csimi_fischer_burst(s->W, &ring, s->loop.best, s->loop.best_measure, s->u, s->loop.target,
                                                40, 100, &count, s->run);
     s->loop.sweeps += count;
@@ -28941,9 +29175,10 @@ static void csimi_cascade_spectrum(csimi_cascade *s) {
         const double size = csimi_sqrt64(csimi_sum_dot(length, x, x));
         csimi_delassus_product(s->W, x, y);
         sigma = csimi_sqrt64(csimi_sum_dot(length, y, y)) / size;
-        if (!(sigma > 0 && sigma < 1e300)) break;
+        if (!(sigma > 0 && sigma < 1e300)) break; /* W x vanished, or is no number */
         for (i = 0; i < length; ++i) x[i] = y[i] / (csim_real)(sigma * size);
     }
+    /* a step of 1.5 / sigma contracts as long as it is below 2 / sigma: room for an estimate from below */
     s->sigma = sigma > 0 && sigma < 1e300 ? (csim_real)(sigma / 1.5) : 1;
 }
 
@@ -28972,13 +29207,14 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
         csim_real D[9];
         for (k = 0; k < 9; ++k) D[k] = s->W->rows ? s->W->diagonal[9 * (ptrdiff_t)c + k] : k % 4 == 0 ? s->sigma : 0;
         csimi_local_set(s->local + c, D);
-        s->local[c].z = 0;
+        s->local[c].z = 0; /* the search for a slip starts from rest */
     }
     for (k = 0; k < s->loop.length; ++k) {
-        s->loop.metric[k] = 1;
+        s->loop.metric[k] = 1; /* variables have no units */
         s->loop.centre[k] = 0;
     }
     csimi_cascade_prepare(s, 0);
+    /* the start is best until a sweep is measured: its own measure is not known */
     CSIMI_MEMCPY(s->loop.best, s->loop.x, (size_t)s->loop.length * sizeof *s->loop.best);
     csimi_cascade_project(s);
     csimi_cascade_moved(s);
@@ -28989,6 +29225,7 @@ static bool csimi_cascade_close(csimi_cascade *s) {
     s->run->outcome->iterations += s->loop.sweeps;
     s->run->outcome->rejections += s->loop.rejections;
     s->run->outcome->residual = s->loop.best_measure;
+    /* u is W r + q of the impulses returned only if they were measured last */
     s->run->judged = s->W->rows && s->loop.measure <= s->loop.best_measure;
     return s->loop.best_measure < (double)CSIMI_HUGE;
 }
@@ -29005,7 +29242,7 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run) {
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run) {
     csimi_cascade s;
     csimi_cascade_open(&s, run);
-    csimi_stages_accelerated(&s.loop, 1000);
+    csimi_stages_accelerated(&s.loop, 1000); /* nothing comes after: it may wait longer */
     return csimi_cascade_close(&s);
 }
 
@@ -29033,7 +29270,7 @@ CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patie
     w->iterations = w->since = w->logged = 0;
     w->measure = w->best_measure = w->halved = (double)CSIMI_HUGE;
     w->broken = false;
-    CSIMI_MEMCPY(w->best, run->r, 3 * (size_t)run->W->contacts * sizeof *w->best);
+    CSIMI_MEMCPY(w->best, run->r, 3 * (size_t)run->W->contacts * sizeof *w->best); /* what stays if nothing is better */
 }
 
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure) {
@@ -29043,26 +29280,29 @@ CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, dou
 
 CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u) {
     const csimi_impulse_run *run = w->run;
-    w->measure = csimi_delassus_measure(run->W, r, u ? u : w->u, u != NULL);
+    w->measure = csimi_delassus_measure(run->W, r, u ? u : w->u, u != NULL); /* null: costs a product */
     w->broken = !(w->measure < (double)CSIMI_HUGE);
     if (w->measure < w->best_measure) {
         w->best_measure = w->measure;
         CSIMI_MEMCPY(w->best, r, 3 * (size_t)run->W->contacts * sizeof *r);
     }
     if (w->best_measure < 0.5 * w->halved) {
+        /* patience runs from here again */
         w->halved = w->best_measure;
         w->since = w->iterations;
     }
+    /* iterations between two looks have the measure of the second */
     while (w->logged < w->iterations) csimi_impulse_log(run, ++w->logged, w->measure);
     return !w->broken && w->best_measure > run->target && w->iterations < w->cap &&
            w->iterations - w->since < w->patience;
 }
 
 CSIMI_FN bool csimi_watch_close(csimi_watch *w) {
+    /* the best, not the last: iterations need not descend */
     CSIMI_MEMCPY(w->run->r, w->best, 3 * (size_t)w->run->W->contacts * sizeof *w->best);
     w->run->outcome->iterations += w->iterations;
     w->run->outcome->residual = w->best_measure;
-    return w->best_measure < (double)CSIMI_HUGE;
+    return w->best_measure < (double)CSIMI_HUGE; /* else every look broke down */
 }
 #endif
 
@@ -29073,7 +29313,7 @@ CSIMI_FN bool csimi_watch_close(csimi_watch *w) {
    velocity brought up to date and the friction set scaled by the new normal impulse, one along its tangents. Where it
    stands still the law holds exactly. */
 
-enum { CSIMI_PGS_PATIENCE = 10000 };
+enum { CSIMI_PGS_PATIENCE = 10000 }; /* sweeps without a halving of the measure */
 
 typedef struct csimi_pgs {
     csimi_watch watch;
@@ -29090,9 +29330,10 @@ CSIMI_LAYOUT_BYTES(pgs, pgs)
 
 /* One contact as the sweep sees it: its block of W, velocity and impulse, which move together. */
 typedef struct csimi_pgs_contact {
-    csim_real D[9], u[3], r[3], floor;
+    csim_real D[9], u[3], r[3], floor; /* floor: the least that a step is divided by */
 } csimi_pgs_contact;
 
+/* Component k of the impulse becomes `to`, and the velocity of the contact follows, for the row after it. */
 static void csimi_pgs_move(csimi_pgs_contact *c, int k, csim_real to) {
     const csim_real change = to - c->r[k];
     c->u[0] += c->D[k] * change;
@@ -29106,6 +29347,7 @@ static void csimi_pgs_row(csimi_pgs_contact *c, int k, csim_real alpha, csim_rea
 }
 
 static void csimi_pgs_tangent(csimi_pgs_contact *c, csim_real alpha, csim_real radius0, csim_real radius1) {
+    /* one step for both tangents: with two, friction at the fixed point would not oppose the slip */
     const csim_real step = alpha / csimi_max(csimi_max(c->D[4], c->D[8]), c->floor);
     csim_real t[2];
     t[0] = c->r[1] - step * c->u[1];
@@ -29116,9 +29358,9 @@ static void csimi_pgs_tangent(csimi_pgs_contact *c, csim_real alpha, csim_real r
 }
 
 static void csimi_pgs_friction(csimi_pgs_contact *c, const csim_contact *law, csim_real alpha, bool box) {
-    const csim_real mu = law->mu[law->law == CSIM_LAW_ANISOTROPIC ? 1 : 0];
+    const csim_real mu = law->mu[law->law == CSIM_LAW_ANISOTROPIC ? 1 : 0]; /* of the second tangent */
     csimi_pgs_row(c, 0, alpha, 0, CSIMI_HUGE);
-    if (box) {
+    if (box) { /* as many engines do: a square, which is another law */
         csimi_pgs_row(c, 1, alpha, -law->mu[0] * c->r[0], law->mu[0] * c->r[0]);
         csimi_pgs_row(c, 2, alpha, -mu * c->r[0], mu * c->r[0]);
     } else {
@@ -29130,7 +29372,7 @@ static void csimi_pgs_friction(csimi_pgs_contact *c, const csim_contact *law, cs
 static void csimi_pgs_cone(csimi_pgs_contact *c, csim_real mu, csim_real alpha) {
     csim_real most = c->floor, x[3];
     int k;
-    for (k = 0; k < 3; ++k)
+    for (k = 0; k < 3; ++k) /* row sums bound the eigenvalues */
         most = csimi_max(most, csimi_abs(c->D[3 * k]) + csimi_abs(c->D[3 * k + 1]) + csimi_abs(c->D[3 * k + 2]));
     for (k = 0; k < 3; ++k) x[k] = c->r[k] - alpha / most * c->u[k];
     csim_project_cone(mu, x, c->r);
@@ -29151,7 +29393,7 @@ static void csimi_pgs_step(csimi_pgs_contact *c, const csim_contact *law, csim_r
     case CSIM_LAW_PROXIMAL: csimi_pgs_cone(c, law->mu[0], alpha); break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) {
-            const csim_real most = law->mask >> k & 1u ? CSIMI_HUGE : 0;
+            const csim_real most = law->mask >> k & 1u ? CSIMI_HUGE : 0; /* rows that are off carry nothing */
             csimi_pgs_row(c, k, alpha, -most, most);
         }
         break;
@@ -29169,10 +29411,10 @@ static void csimi_pgs_sweep(csimi_pgs *s) {
     for (c = 0; c < s->W->contacts; ++c) {
         csim_real *r = s->r + 3 * (ptrdiff_t)c;
         const csim_real *D = s->W->diagonal + 9 * (ptrdiff_t)c;
-        for (k = 0; k < 9; ++k) x.D[k] = D[k];
+        for (k = 0; k < 9; ++k) x.D[k] = D[k]; /* a copy: the invertible law adds to it */
         for (k = 0; k < 3; ++k) x.r[k] = r[k];
         x.floor = 48 * CSIMI_EPS; /* the trace of D is 3 */
-        csimi_delassus_row(s->W, c, x.u);
+        csimi_delassus_row(s->W, c, x.u); /* with what the contacts before have changed */
         csimi_pgs_step(&x, s->W->laws + c, s->alpha, s->box);
         csimi_delassus_change(s->W, c, r, x.r);
         for (k = 0; k < 3; ++k) r[k] = x.r[k];
@@ -29188,7 +29430,7 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
     s.r = run->r;
     s.alpha = run->params->impulse.relaxation > 0 ? run->params->impulse.relaxation : 1;
     s.box = run->params->impulse.sides == 4;
-    csimi_delassus_project(s.W, s.r);
+    csimi_delassus_project(s.W, s.r); /* the start need not obey its laws */
     csimi_delassus_begin(s.W, s.r);
     do {
         csimi_pgs_sweep(&s);
@@ -29228,6 +29470,7 @@ CSIMI_FN void csimi_gradient_layout(csimi_gradient *g, csimi_arena *arena, int c
 static void csimi_gradient_product(const csimi_gradient *g, const csim_real *x, csim_real *y) {
     int c, k;
     csimi_delassus_product(g->W, x, y);
+    /* u + omega lambda takes the place of u there: omega on the diagonal of W */
     for (c = 0; c < g->W->contacts; ++c)
         if (g->W->laws[c].law == CSIM_LAW_INVERTIBLE)
             for (k = 0; k < 3; ++k) y[3 * (ptrdiff_t)c + k] += g->W->laws[c].omega[k > 0] * x[3 * (ptrdiff_t)c + k];
@@ -29236,7 +29479,7 @@ static void csimi_gradient_product(const csimi_gradient *g, const csim_real *x, 
 CSIMI_FN void csimi_gradient_rest(csimi_gradient *g) {
     const size_t bytes = 3 * (size_t)g->W->contacts * sizeof *g->x;
     CSIMI_MEMCPY(g->y, g->x, bytes);
-    CSIMI_MEMCPY(g->Wy, g->Wx, bytes);
+    CSIMI_MEMCPY(g->Wy, g->Wx, bytes); /* products follow their vectors: none is made anew */
     g->theta = 1;
 }
 
@@ -29247,6 +29490,7 @@ CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const c
     CSIMI_MEMCPY(g->x, r, (size_t)n * sizeof *r);
     csimi_gradient_product(g, g->x, g->Wx);
     size = csimi_sum_dot(n, g->x, g->x);
+    /* |W x| / |x| is at most the largest eigenvalue: a descent doubles it as needed */
     g->L = size > 0 ? csimi_sqrt64(csimi_sum_dot(n, g->Wx, g->Wx) / size) : 1;
     if (!(g->L > 1e-3)) g->L = 1e-3; /* the blocks of W have trace 3: its largest eigenvalue is 1 at least */
     csimi_gradient_rest(g);
@@ -29256,6 +29500,7 @@ CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const c
 static double csimi_gradient_map(csimi_gradient *g) {
     const int n = 3 * g->W->contacts;
     int i;
+    /* the natural map with step 1, which fits as W has no units: zero at the answer alone */
     for (i = 0; i < n; ++i) g->trial[i] = g->x[i] - g->Wx[i] - g->q[i];
     g->project(g->context, g->trial);
     for (i = 0; i < n; ++i) g->trial[i] -= g->x[i];
@@ -29268,7 +29513,7 @@ static void csimi_gradient_descend(csimi_gradient *g) {
     const int n = 3 * g->W->contacts;
     int trial, i;
     for (trial = 0; trial < 60; ++trial) {
-        const csim_real step = (csim_real)(1 / g->L);
+        const csim_real step = (csim_real)(1 / g->L); /* the longest step for which descent is sure */
         double dd = 0, dWd = 0;
         for (i = 0; i < n; ++i) g->next[i] = g->y[i] - step * (g->Wy[i] + g->q[i]);
         g->project(g->context, g->next);
@@ -29278,7 +29523,7 @@ static void csimi_gradient_descend(csimi_gradient *g) {
             dd += d * d;
             dWd += d * ((double)g->Wnext[i] - (double)g->Wy[i]);
         }
-        if (!(dWd > g->L * dd * (1 + 1e-12))) break;
+        if (!(dWd > g->L * dd * (1 + 1e-12))) break; /* with slack, or rounding would double L for ever */
         /* differences of rounded numbers say nothing */
         if (dd <= 1e4 * (double)CSIMI_EPS * (double)CSIMI_EPS * csimi_sum_dot(n, g->next, g->next)) break;
         g->L *= 2;
@@ -29295,11 +29540,13 @@ CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budge
     const int n = 3 * g->W->contacts;
     int step, i;
     for (step = 0; step < budget;) {
+        /* theta+ = (-theta^2 + theta sqrt(theta^2 + 4)) / 2, and beta from both (Mazhar et al.) */
         const double faster = (csimi_sqrt64(g->theta * g->theta + 4) - g->theta) * g->theta / 2;
         csim_real beta = (csim_real)(g->theta * (1 - g->theta) / (g->theta * g->theta + faster));
         double slope = 0;
         csimi_gradient_descend(g);
         ++step;
+        /* restart by the gradient: grad f(y) . (next - x) > 0 */
         for (i = 0; i < n; ++i) slope += ((double)g->Wy[i] + (double)g->q[i]) * ((double)g->next[i] - (double)g->x[i]);
         g->theta = faster;
         if (!(slope <= 0)) { /* the momentum points uphill */
@@ -29307,12 +29554,13 @@ CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budge
             beta = 0;
         }
         for (i = 0; i < n; ++i) {
+            /* y is extrapolated, and so is its product: W is linear */
             g->y[i] = g->next[i] + beta * (g->next[i] - g->x[i]);
             g->Wy[i] = g->Wnext[i] + beta * (g->Wnext[i] - g->Wx[i]);
         }
-        csimi_gradient_swap(&g->x, &g->next);
+        csimi_gradient_swap(&g->x, &g->next); /* the old x is overwritten by the next step */
         csimi_gradient_swap(&g->Wx, &g->Wnext);
-        g->L *= 0.9;
+        g->L *= 0.9; /* L may fall again, so that steps grow where less curvature is met */
         if (!(csimi_gradient_map(g) > tolerance)) break;
     }
     return step;
@@ -29325,6 +29573,7 @@ CSIMI_FN void csimi_gradient_velocity(const csimi_gradient *g, csim_real *u) {
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         for (k = 0; k < 3; ++k) {
             u[at + k] = g->Wx[at + k] + g->W->q[at + k];
+            /* Wx holds omega x, which is not u */
             if (law->law == CSIM_LAW_INVERTIBLE) u[at + k] -= law->omega[k > 0] * g->x[at + k];
         }
     }
@@ -29357,6 +29606,7 @@ static void csimi_apgd_layout(csimi_apgd *s, csimi_arena *arena, int contacts) {
 
 CSIMI_LAYOUT_BYTES(apgd, apgd)
 
+/* Nearest point of the sets of all contacts, in place. */
 static void csimi_apgd_project(void *context, csim_real *x) {
     const csimi_apgd *s = (const csimi_apgd *)context;
     const csimi_delassus *W = s->gradient.W;
@@ -29364,9 +29614,10 @@ static void csimi_apgd_project(void *context, csim_real *x) {
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         csim_real *p = x + 3 * (ptrdiff_t)c;
+        /* with q shifted Coulomb's law is the convex one */
         if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE) {
             csim_project_cone(law->mu[0], p, p);
-        } else if (law->law == CSIM_LAW_ANISOTROPIC) {
+        } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the last outer impulse: a convex set */
             p[0] = csimi_max(p[0], 0);
             csim_project_ellipse(law->mu[0] * s->radius[c], law->mu[1] * s->radius[c], p + 1, p + 1);
         } else {
@@ -29383,6 +29634,7 @@ static void csimi_apgd_shift(csimi_apgd *s) {
         const csim_contact *law = W->laws + c;
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         csim_real t0 = s->gradient.Wx[at + 1] + W->q[at + 1], t1 = s->gradient.Wx[at + 2] + W->q[at + 2];
+        /* from the given q each time: shifts that add up would have another fixed point */
         for (k = 0; k < 3; ++k) s->gradient.q[at + k] = W->q[at + k];
         s->radius[c] = csimi_max(s->gradient.x[at], 0);
         if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
@@ -29394,7 +29646,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     csimi_apgd s;
     csimi_apgd_layout(&s, run->arena, run->W->contacts);
     csimi_watch_open(&s.watch, run, CSIMI_APGD_PATIENCE);
-    csimi_delassus_project(run->W, run->r);
+    csimi_delassus_project(run->W, run->r); /* a feasible start: warm impulses of another step may not be */
     csimi_gradient_begin(&s.gradient, run->W, run->r);
     s.gradient.project = csimi_apgd_project;
     s.gradient.context = &s;
@@ -29402,6 +29654,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
         const int left = csimi_imin(CSIMI_APGD_INNER, s.watch.cap - s.watch.iterations);
         double aim;
         csimi_gradient_velocity(&s.gradient, s.watch.u);
+        /* a tenth of the residual under the true laws: closer is wasted, as the next shift moves the problem */
         aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);
         csimi_apgd_shift(&s);
         s.watch.iterations += csimi_gradient_solve(&s.gradient, aim, left);
@@ -29419,9 +29672,9 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
    result obeys Coulomb's law; the other three solve the paper's law of maximal dissipation, so that the certificate,
    which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
 
-enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
-static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7);
-static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99);
+enum { CSIMI_PERCONTACT_PATIENCE = 10000 }; /* sweeps without a halving of the measure */
+static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7); /* alpha_min of the paper */
+static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99); /* gamma of the paper */
 
 typedef struct csimi_percontact {
     csimi_watch watch;
@@ -29447,14 +29700,15 @@ static double csimi_percontact_sweep(csimi_percontact *s) {
         csim_real *r = s->r + 3 * (ptrdiff_t)c, u[3], next[3];
         const csim_real *W = local->W;
         csimi_delassus_row(s->W, c, u);
-        u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2];
+        u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2]; /* u without the contact itself, the paper's c */
         u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2];
         u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2];
+        /* 2 CSIMI_EPS: the arc in radians at which bisection and golden section stop */
         csimi_local_solve_by(local, s->method, 2 * CSIMI_EPS, u, next);
         for (k = 0; k < 3; ++k) {
             const csim_real change = next[k] - r[k];
             next[k] = r[k] + s->alpha * change;
-            moved += (double)change * (double)change;
+            moved += (double)change * (double)change; /* of the whole way: a small alpha is not rest */
             size += (double)next[k] * (double)next[k];
         }
         csimi_delassus_change(s->W, c, r, next);
@@ -29484,7 +29738,7 @@ static void csimi_percontact_open(csimi_percontact *s, csimi_impulse_run *run) {
 }
 
 CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
-    const double still = 1e-2 * run->target * run->target;
+    const double still = 1e-2 * run->target * run->target; /* squares: a relative change of a tenth of the target */
     csimi_percontact s;
     bool on = true;
     csimi_percontact_open(&s, run);
@@ -29535,6 +29789,7 @@ static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int c
 
 CSIMI_LAYOUT_BYTES(staggered, staggered)
 
+/* Laws whose normal impulse and friction are two problems. */
 static bool csimi_staggered_splits(const csim_contact *law) {
     return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;
 }
@@ -29588,6 +29843,7 @@ static void csimi_staggered_friction(void *context, csim_real *x) {
         if (s->sides > 0)
             csimi_staggered_polygon(s, law->mu[0] * held[0], p + 1);
         else
+            /* mu[1] is read under the anisotropic law only */
             csim_project_ellipse(law->mu[0] * held[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0], p + 1,
                                  p + 1);
     }
@@ -29596,7 +29852,7 @@ static void csimi_staggered_friction(void *context, csim_real *x) {
 static void csimi_staggered_project(csimi_staggered *s, void (*project)(void *, csim_real *), double aim, int budget) {
     CSIMI_MEMCPY(s->held, s->gradient.x, 3 * (size_t)s->gradient.W->contacts * sizeof *s->held);
     s->gradient.project = project;
-    csimi_gradient_rest(&s->gradient);
+    csimi_gradient_rest(&s->gradient); /* another problem: no momentum from the last one */
     s->left -= csimi_gradient_solve(&s->gradient, aim, budget);
 }
 
@@ -29617,6 +29873,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
     csim_real half;
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
+    /* products of earlier runs of this call are taken off */
     s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
     s->sides = run->params->impulse.sides;
     half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
@@ -29633,7 +29890,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
 static void csimi_staggered_degrade(csimi_staggered *s) {
     const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
     double size;
-    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best); /* else x, the last, stays */
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
     csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size,
                             CSIMI_STAGGERED_SHARE * csimi_imin(s->watch.run->params->max_iterations, 16));
@@ -29644,20 +29901,22 @@ static void csimi_staggered_degrade(csimi_staggered *s) {
 }
 
 CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
-    const double still = 1e-4 * run->target * run->target;
+    const double still = 1e-4 * run->target * run->target; /* of squares: a hundredth of the target */
     csimi_staggered s;
     bool on = true;
     csimi_staggered_open(&s, run);
     while (on && s.left > 0) {
+        /* 0.05 of the natural map: with coarser projections the stagger does not get to the exact impulses */
         const double aim = 0.05 * csimi_gradient_residual(&s.gradient, s.watch.u);
         bool stands;
         csimi_staggered_project(&s, csimi_staggered_normals, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         ++s.watch.iterations;
         CSIMI_MEMCPY(s.last, s.gradient.x, 3 * (size_t)run->W->contacts * sizeof *s.last);
+        /* looked at after the normals: what is kept never penetrates */
         if (!csimi_watch_look(&s.watch, s.gradient.x, s.watch.u)) break;
         csimi_staggered_project(&s, csimi_staggered_friction, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
-        stands = s.sides > 0 && csimi_staggered_change(&s) <= still;
+        stands = s.sides > 0 && csimi_staggered_change(&s) <= still; /* a disk ends by the measure instead */
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         on = !stands;
     }
@@ -29700,9 +29959,10 @@ static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
 
 static void csimi_ccs_open(csimi_ccs *s, const csim_solver_params *params) {
     s->rho = params->impulse.rho > 0 ? params->impulse.rho : 1;
-    s->adapt = !(params->impulse.rho > 0);
+    s->adapt = !(params->impulse.rho > 0); /* a rho that was asked for stays */
+    /* the first residuals tell of the start, not of rho */
     s->wait = 5;
-    s->primal = s->dual = 0;
+    s->primal = s->dual = 0; /* so that the first linear solve goes as far as its cap lets it */
 }
 
 /* The contacts, one by one, at the velocities u. */
@@ -29710,21 +29970,24 @@ static void csimi_ccs_contacts(csimi_ccs *s, const csim_contact *laws) {
     int c, k;
     s->primal = s->dual = 0;
     for (c = 0; c < s->contacts; ++c) {
-        const csim_real stiff = s->rho * s->mass[c], soft = 1 / stiff;
+        const csim_real stiff = s->rho * s->mass[c], soft = 1 / stiff; /* kg and 1/kg */
         csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, *z = s->z + 3 * (ptrdiff_t)c, free[3], trial[3];
         const csim_real *u = s->u + 3 * (ptrdiff_t)c;
         double moved = 0, off = 0;
         for (k = 0; k < 3; ++k) {
             free[k] = CSIMI_CCS_RELAX * u[k] + (1 - CSIMI_CCS_RELAX) * z[k] - soft * lambda[k];
+            /* lambda - rho D u with the relaxed u */
             trial[k] = -stiff * free[k];
         }
-        csim_project(laws + c, soft, trial, lambda);
+        csim_project(laws + c, soft, trial, lambda); /* exact: the local problem is diagonal */
         for (k = 0; k < 3; ++k) {
+            /* z = u + (change of lambda) / (rho D): it obeys the law with lambda */
             const csim_real next = free[k] + soft * lambda[k];
             moved += (double)(next - z[k]) * (double)(next - z[k]);
             off += (double)(u[k] - next) * (double)(u[k] - next);
             z[k] = next;
         }
+        /* in the metric D both are energies, and bodies of any weight can be summed */
         s->primal += (double)s->mass[c] * off;
         s->dual += (double)s->mass[c] * moved;
     }
@@ -29735,13 +29998,14 @@ static void csimi_ccs_contacts(csimi_ccs *s, const csim_contact *laws) {
 /* Residual balancing (Boyd et al.), ever more seldom, that it may settle; lambda stays. True: rho is another. */
 static bool csimi_ccs_balance(csimi_ccs *s, int iteration) {
     if (!s->adapt || iteration < s->wait) return false;
+    /* both as impulses: a copy that does not follow wants a stiffer tie, one that still moves a softer */
     if (s->primal * (double)s->rho > 5 * s->dual)
         s->rho *= 2;
     else if (s->dual > 5 * s->primal * (double)s->rho)
         s->rho /= 2;
     else
         return false;
-    s->wait = iteration + 5 + iteration / 5;
+    s->wait = iteration + 5 + iteration / 5; /* a rho that never rests never converges */
     return true;
 }
 
@@ -29773,10 +30037,11 @@ CSIMI_LAYOUT_BYTES(ccs, ccs_impulse)
 /* p, W p and u with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
 static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
     const int n = 3 * s->core.contacts;
-    const csim_real soft = 1 / s->core.rho;
+    const csim_real soft = 1 / s->core.rho; /* D is 1: variables have no units */
     double rr, next;
     int k, i;
     for (i = 0; i < n; ++i) {
+        /* W p is kept beside p: starting costs no product */
         s->residual[i] = s->core.z[i] + soft * s->core.lambda[i] - s->W->q[i] - s->Wp[i] - soft * s->p[i];
         s->way[i] = s->residual[i];
     }
@@ -29786,6 +30051,7 @@ static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
         csim_real step, turn;
         csimi_delassus_product(s->W, s->way, s->Wway);
         curvature = csimi_sum_dot(n, s->way, s->Wway) + (double)soft * csimi_sum_dot(n, s->way, s->way);
+        /* W is used as given: it need not be symmetric, or positive */
         if (!(curvature > 0)) break;
         step = (csim_real)(rr / curvature);
         for (i = 0; i < n; ++i) {
@@ -29808,12 +30074,12 @@ static void csimi_ccs_impulse_open(csimi_ccs_impulse *s, csimi_impulse_run *run)
     csimi_watch_open(&s->watch, run, CSIMI_CCS_PATIENCE);
     csimi_ccs_open(&s->core, run->params);
     s->W = run->W;
-    csimi_delassus_project(run->W, run->r);
+    csimi_delassus_project(run->W, run->r); /* impulses of another step may not obey the laws of this one */
     CSIMI_MEMCPY(s->core.lambda, run->r, (size_t)n * sizeof *run->r);
     CSIMI_MEMCPY(s->p, run->r, (size_t)n * sizeof *run->r);
     csimi_delassus_product(s->W, s->p, s->Wp);
     for (i = 0; i < n; ++i) s->core.z[i] = s->Wp[i] + s->W->q[i];
-    for (i = 0; i < s->core.contacts; ++i) s->core.mass[i] = 1;
+    for (i = 0; i < s->core.contacts; ++i) s->core.mass[i] = 1; /* traces are 3 there */
 }
 
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
@@ -29823,7 +30089,7 @@ CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
         csimi_ccs_impulse_follow(&s, csimi_ccs_aim(&s.core));
         csimi_ccs_contacts(&s.core, s.W->laws);
         ++s.watch.iterations;
-        (void)csimi_ccs_balance(&s.core, s.watch.iterations);
+        (void)csimi_ccs_balance(&s.core, s.watch.iterations); /* no blocks to renew */
     } while (csimi_watch_look(&s.watch, s.core.lambda, NULL));
     return csimi_watch_close(&s.watch);
 }
@@ -29870,12 +30136,13 @@ CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim
     return arena.high;
 }
 
-/* u = J x (+ phi) of one contact */
+/* u = J x of one contact, without phi */
 static void csimi_ccs_gather(const csimi_ccs_motion *s, int c, const csim_real *x, csim_real *u) {
     u[0] = u[1] = u[2] = 0;
     csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], x, u);
 }
 
+/* y += J' impulse of one contact. */
 static void csimi_ccs_scatter(const csimi_ccs_motion *s, int c, const csim_real *impulse, csim_real *y) {
     int k;
     for (k = s->first[c]; k < s->first[c + 1]; ++k)
@@ -29890,6 +30157,7 @@ static void csimi_ccs_stiff(csimi_ccs_motion *s, const csim_real *x) {
     for (c = 0; c < s->core.contacts; ++c) {
         csim_real u[3];
         csimi_ccs_gather(s, c, x, u);
+        /* the tie to the copy, as a matrix never formed */
         for (k = 0; k < 3; ++k) u[k] *= s->core.rho * s->core.mass[c];
         csimi_ccs_scatter(s, c, u, s->product);
     }
@@ -29911,7 +30179,8 @@ static void csimi_ccs_blocks(csimi_ccs_motion *s) {
         }
     for (i = 0; i < A->n; ++i) {
         csim_real *B = s->block + 9 * (ptrdiff_t)i, inverse[9];
-        const csim_real trace = B[0] + B[4] + B[8];
+        const csim_real trace = B[0] + B[4] + B[8]; /* before B is replaced */
+        /* a preconditioner only: where rounding spoils the inverse the mean of the diagonal does */
         if (!csimi_inverse3(B, inverse))
             for (k = 0; k < 9; ++k) inverse[k] = k % 4 == 0 && trace > 0 ? 3 / trace : 0;
         for (k = 0; k < 9; ++k) B[k] = inverse[k];
@@ -29930,11 +30199,13 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
     const int n = 3 * s->problem->A.n;
     double rr, next;
     int i, k, c;
+    /* from v anew: rho, and with it the matrix, may have changed */
     csimi_ccs_stiff(s, s->v);
     for (i = 0; i < n; ++i) s->residual[i] = s->problem->b[i] - s->product[i];
     for (c = 0; c < s->core.contacts; ++c) {
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         csim_real pull[3];
+        /* phi is no part of v: J v is drawn towards z - phi */
         for (k = 0; k < 3; ++k)
             pull[k] = s->core.rho * s->core.mass[c] * (s->core.z[at + k] - s->problem->contacts[c].phi[k]) +
                       s->core.lambda[at + k];
@@ -29957,6 +30228,7 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
     }
     for (c = 0; c < s->core.contacts; ++c) {
         csim_real *u = s->core.u + 3 * (ptrdiff_t)c;
+        /* J v without phi, and phi from here on */
         csimi_ccs_gather(s, c, s->v, u);
         for (k = 0; k < 3; ++k) u[k] += s->problem->contacts[c].phi[k];
     }
@@ -29974,7 +30246,9 @@ static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *star
         at += csimi_pieces_make(p, NULL, c, s->pieces + at);
         s->first[c + 1] = at;
         mobility = csimi_pieces_mobility(p, s->pieces + s->first[c], at - s->first[c]);
+        /* D is the effective mass of the contact, so that rho of 1 fits bodies of any weight */
         s->core.mass[c] = mobility > 0 ? 1 / mobility : 1;
+        /* the copy begins at the velocities of the start */
         csimi_ccs_gather(s, c, s->v, z);
         for (k = 0; k < 3; ++k) z[k] += p->contacts[c].phi[k];
     }
@@ -29989,7 +30263,7 @@ static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params 
         measure = csim_certificate_worst(&now);
     ++s->products;
     if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;
-    if (!(measure < (double)CSIMI_HUGE)) return false;
+    if (!(measure < (double)CSIMI_HUGE)) return false; /* not finite: the best so far stands */
     if (measure < s->best) {
         if (measure < 0.9 * s->best) s->since = s->iterations;
         s->best = measure;
@@ -30006,6 +30280,7 @@ static csim_result csimi_ccs_motion_run(csimi_ccs_motion *s, const csim_solver_p
         csimi_ccs_motion_follow(s, csimi_ccs_aim(&s->core));
         csimi_ccs_contacts(&s->core, s->problem->contacts);
         ++s->iterations;
+        /* another rho is another matrix */
         if (csimi_ccs_balance(&s->core, s->iterations)) csimi_ccs_blocks(s);
     } while (csimi_ccs_motion_look(s, params, &outcome->certificate));
     outcome->iterations = s->iterations;
@@ -30099,6 +30374,7 @@ CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params
 
 /* ---- the problem */
 
+/* One more unknown of contact c: a unit of it is the impulse (n, t1, t2). */
 static void csimi_lemke_unknown(csimi_lemke *s, int c, csim_real n, csim_real t1, csim_real t2) {
     csim_real *d = s->direction + 3 * (size_t)s->n;
     d[0] = n;
@@ -30122,7 +30398,7 @@ static bool csimi_lemke_unknowns(csimi_lemke *s) {
                 }
         } else if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC) {
             csimi_lemke_unknown(s, c, 1, 0, 0);
-            if (!(law->mu[0] > 0 && mu2 > 0)) continue;
+            if (!(law->mu[0] > 0 && mu2 > 0)) continue; /* no friction: no beta, no s */
             for (k = 0; k < s->sides; k++) {
                 const csim_real angle = 2 * CSIMI_PI * (csim_real)k / (csim_real)s->sides;
                 csimi_lemke_unknown(s, c, 0, law->mu[0] * CSIMI_COS(angle), mu2 * CSIMI_SIN(angle));
@@ -30152,7 +30428,7 @@ static void csimi_lemke_fill(csimi_lemke *s) {
         const csim_real *d = s->direction + 3 * (size_t)j;
         for (k = 0; k < 3 * s->W->contacts; k++) s->x[k] = 0;
         for (k = 0; k < 3; k++) s->x[3 * s->contact[j] + k] = d[k];
-        csimi_delassus_product(s->W, s->x, s->u);
+        csimi_delassus_product(s->W, s->x, s->u); /* column j of W */
         for (i = 0; i < n; i++) {
             const csim_real *e = s->direction + 3 * (size_t)i, *u = s->u + 3 * (size_t)s->contact[i];
             double m = (double)(e[0] * u[0] + e[1] * u[1] + e[2] * u[2]);
@@ -30167,6 +30443,7 @@ static void csimi_lemke_fill(csimi_lemke *s) {
     for (i = 0; i < n; i++) {
         const csim_real *e = s->direction + 3 * (size_t)i, *q = s->W->q + 3 * (size_t)s->contact[i];
         double *row = s->tableau + (size_t)s->width * (size_t)i;
+        /* the first basis is w: its inverse is the identity, and z0 enters every row alike */
         row[0] = (double)(e[0] * q[0] + e[1] * q[1] + e[2] * q[2]);
         row[1 + i] = 1;
         row[1 + 2 * n] = -1;
@@ -30209,7 +30486,7 @@ static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
     const double scale = 1 / a[column];
     int i, k;
     for (k = 0; k < s->width; k++) a[k] *= scale;
-    a[column] = 1;
+    a[column] = 1; /* exactly: columns of a basis are unit vectors */
     for (i = 0; i < s->n; i++) {
         double *b = s->tableau + (size_t)s->width * (size_t)i, f = b[column];
         if (i == row || f == 0) continue;
@@ -30221,7 +30498,7 @@ static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
 
 /* True: a complementary solution was reached. */
 static bool csimi_lemke_run(csimi_lemke *s, int cap) {
-    const double least = 4096 * 2.3e-16;
+    const double least = 4096 * 2.3e-16; /* pivots below are taken for rounding */
     int i, row = -1, column = 1 + 2 * s->n, left;
     for (i = 0; i < s->n;
          i++) { /* z0 enters where q is most negative; of rows that tie the last, as the ratio test says */
@@ -30233,8 +30510,8 @@ static bool csimi_lemke_run(csimi_lemke *s, int cap) {
         left = s->basis[row];
         csimi_lemke_pivot(s, row, column);
         ++s->watch.iterations;
-        if (left == 2 * s->n) return true;
-        column = 1 + (left < s->n ? left + s->n : left - s->n);
+        if (left == 2 * s->n) return true; /* z0 is out: complementary */
+        column = 1 + (left < s->n ? left + s->n : left - s->n); /* its complement enters */
         row = csimi_lemke_leaving(s, column, least);
         if (row < 0) return false; /* a ray */
     }
@@ -30254,7 +30531,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
         for (i = 0; i < 3 * s.W->contacts; i++) s.x[i] = 0;
         for (i = 0; i < s.n; i++) {
             const int z = s.basis[i] - s.n;
-            if (z < 0 || z >= s.n) continue;
+            if (z < 0 || z >= s.n) continue; /* w and z0 are no impulses */
             for (k = 0; k < 3; k++)
                 s.x[3 * s.contact[z] + k] += (csim_real)s.tableau[(size_t)s.width * (size_t)i] * s.direction[3 * z + k];
         }
@@ -30274,6 +30551,7 @@ static csim_solver csimi_impulse_choice(const csim_solver_params *params) {
     return params->solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : params->solver;
 }
 
+/* In the order of csim_solver. */
 static const csimi_impulse_solver csimi_impulse_solvers[CSIM_SOLVER_COUNT_] = {
     /* bytes, solve; null: no such form, or left out of this build */
     {NULL, NULL},                                  /* auto */
@@ -30326,6 +30604,7 @@ CSIMI_FN const csimi_impulse_solver *csimi_impulse_solver_of(csim_solver solver)
     return csimi_impulse_solvers + solver;
 }
 
+/* Whether the solver is in this build and has a form on impulses. */
 static bool csimi_impulse_known(const csim_solver_params *params) {
     return (unsigned)params->solver < (unsigned)CSIM_SOLVER_COUNT_ &&
            csimi_impulse_solver_of(csimi_impulse_choice(params))->solve;
@@ -30339,6 +30618,7 @@ static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, in
 
 /* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
 
+/* The same parameters for another solver. */
 static csim_solver_params csimi_impulse_as(const csim_solver_params *params, csim_solver solver) {
     csim_solver_params p = *params;
     p.solver = solver;
@@ -30351,8 +30631,9 @@ static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params 
 #ifndef CONDSIM_NO_NEWTON
     if (params->solver == CSIM_SOLVER_AUTO) {
         const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+        /* Newton starts when SWEEP is done, in its memory, beside the impulses that SWEEP has found */
         const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
-        most = csimi_most_bytes(most, kept + csimi_newton_bytes(contacts, &last));
+        most = csimi_most_bytes(most, kept + csimi_newton_bytes(contacts, &last)); /* one after the other */
     }
 #endif
     return most;
@@ -30364,7 +30645,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
     csimi_push(&arena, csimi_impulse_solver_bytes(problem->contact_count, params), 1);
-    return arena.overflow ? SIZE_MAX : arena.high + 64;
+    return arena.overflow ? SIZE_MAX : arena.high + 64; /* a workspace of any alignment */
 }
 
 /* ---- is it a problem? */
@@ -30377,6 +30658,7 @@ static csim_status csimi_impulse_bad(csim_error *error, const char *field, doubl
     return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, value, allowed);
 }
 
+/* Whether a sparse W is one: rows in order and none empty, diagonal blocks named, columns inside. */
 static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
     const csim_block_matrix *W = p->W;
     int c, k;
@@ -30402,7 +30684,7 @@ static csim_status csimi_impulse_check_laws(const csim_impulse_problem *p, csim_
         if (p->contacts)
             status = csimi_check_contact_law(p->contacts + c, c, error);
         else if (!csimi_finite(p->mu[c]))
-            return CSIM_NOT_FINITE;
+            return CSIM_NOT_FINITE; /* an outcome */
         else if (p->mu[c] < 0)
             status = csimi_impulse_bad(error, "problem.mu", (double)p->mu[c], "0 or more");
     }
@@ -30413,7 +30695,7 @@ static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error
     const int forms = (p->W != NULL) + (p->dense != NULL) + (p->product != NULL);
     csim_status status = CSIM_OK;
     if (p->contact_count < 0) return csimi_impulse_bad(error, "problem.contact_count", p->contact_count, "0 or more");
-    if (p->contact_count == 0) return CSIM_OK;
+    if (p->contact_count == 0) return CSIM_OK; /* arrays may be null */
     if (!p->q) return csimi_impulse_null(error, "problem.q");
     if (!p->mu == !p->contacts) return csimi_impulse_bad(error, "problem.mu", 0, "either mu or contacts, not both");
     if (forms != 1) return csimi_impulse_bad(error, "forms of problem.W", forms, "one of W, dense, product");
@@ -30437,7 +30719,7 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction, u.r: own. */
 static double csimi_impulse_work(csim_law law, double normal, double power, double own) {
-    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0;
+    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0; /* no friction law to break */
     if (law == CSIM_LAW_PROXIMAL) return own < 0 ? -own : own;
     return normal + (power < 0 ? -power : power);
 }
@@ -30447,7 +30729,8 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
                                   csim_certificate *f) {
     double work = 0, driven = 0, given = 0, pressed = 0; /* J: r'u, r'q, sum of |r_m| |q_m| */
     int c;
-    f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
+    f->approach = f->complementarity = f->cone = f->dissipation_power = 0; /* 0 without contacts */
+    /* the last measure was of this r */
     f->contact = W->contact;
     f->velocity = W->velocity;
     f->natural_map_scaled = W->natural;
@@ -30459,6 +30742,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         const csim_real *Q = W->q + 3 * (ptrdiff_t)c;
         const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
         const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
+        /* 0 where friction opposes sliding at the bound of its disk; r u is in J in either variables */
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
         const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
@@ -30467,10 +30751,10 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         driven += own;
         pressed += s * csimi_sqrt64((double)R[0] * (double)R[0] + rt * rt) * (double)W->speed[c];
         given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
-        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
+        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue; /* no cone, and they may pull */
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
         if (normal > f->complementarity) f->complementarity = normal;
-        if (law->law == CSIM_LAW_ANISOTROPIC) continue;
+        if (law->law == CSIM_LAW_ANISOTROPIC) continue; /* its cone is elliptic */
         if (over > f->cone) f->cone = over;
         if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
     }
@@ -30504,7 +30788,7 @@ static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *p
     ok = csimi_impulse_solver_of(params->solver)->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
-    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
+    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false); /* the common measure of r as it is */
     return outcome->residual < 1e300;
 }
 
@@ -30523,7 +30807,7 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
         outcome->solver = other.solver;
     } else {
         CSIMI_MEMCPY(r, kept, bytes);
-        outcome->residual = csimi_delassus_measure(W, r, u, false);
+        outcome->residual = csimi_delassus_measure(W, r, u, false); /* u and the figures of W are of the other r */
     }
     csimi_pop(arena, mark);
     return true;
@@ -30535,7 +30819,7 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
-    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver;
+    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver; /* who solved the last target */
 #ifndef CONDSIM_NO_NEWTON
     if (params->solver == CSIM_SOLVER_AUTO && first.solver == CSIM_SOLVER_SWEEP && csimi_fischer_takes(W)) {
         first.max_iterations -= params->max_iterations / 8;
@@ -30553,7 +30837,7 @@ static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) {
+    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) { /* targets: each at most 0.3 of the last */
         if (!csimi_impulse_run_solver(W, params, target, arena, r, u, outcome)) return false;
         csimi_impulse_certify(W, r, u, &outcome->certificate);
         if (csimi_impulse_certified(outcome, tolerance)) break;
@@ -30566,15 +30850,16 @@ static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *
 static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
                                        csimi_delassus *W, csim_outcome *outcome, csim_error *error) {
     CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->result = CSIM_RESULT_NOT_FINITE; /* until there is an answer */
     outcome->solver = csimi_impulse_choice(params);
-    outcome->certificate.worst_contact = -1;
+    outcome->certificate.worst_contact = -1; /* no contact is named */
     if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  csimi_solver_traits_of(outcome->solver)->needs);
     if (csimi_solver_rows(params) && problem->product)
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  "a solver that needs no rows of W, as csim_describe_solver says, for a product");
+    /* the scaling refuses a block without a positive trace, or a number that is not finite */
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
         return csimi_impulse_flat(problem, W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
@@ -30604,7 +30889,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
-    W.both = params->impulse.by_impulse;
+    W.both = params->impulse.by_impulse; /* the measure asks for natural_map_siconos too */
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
@@ -30612,12 +30897,12 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
-    csimi_delassus_enter(&W, r);
-    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) {
+    csimi_delassus_enter(&W, r); /* r' of the start */
+    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) { /* numbers broke */
         CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
         return CSIM_OK;
     }
-    csimi_delassus_leave(&W, r);
+    csimi_delassus_leave(&W, r); /* raw again */
     outcome->products = W.products;
     outcome->bytes = arena.high;
     outcome->result = csimi_impulse_certified(outcome, (double)params->tolerance) ? CSIM_RESULT_CONVERGED
@@ -30631,7 +30916,7 @@ CSIMI_COLD
 /* solve/size: the sizes of a problem, for the memory of those who solve it. */
 
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
-    csim_problem_size none;
+    csim_problem_size none; /* a problem that the check refuses has no size */
     CSIMI_MEMSET(&none, 0, sizeof none);
     return csim_problem_check(problem, NULL) == CSIM_OK ? csimi_problem_measure(problem) : none;
 }
@@ -30642,14 +30927,15 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     int m;
     CSIMI_MEMSET(&size, 0, sizeof size);
     size.blocks = problem->A.n;
-    size.matrix_blocks = problem->A.n > 0 ? problem->A.row[problem->A.n] : 0;
+    size.matrix_blocks = problem->A.n > 0 ? problem->A.row[problem->A.n] : 0; /* a number, wherever the rows lie */
     size.contacts = problem->contact_count;
     for (m = 0; m < problem->contact_count; ++m)
         size.terms += problem->contacts[m].a.count + problem->contacts[m].b.count;
+    /* a given structure counts where COND can use it; else the pairs of blocks that COND would group by itself */
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
-    size.rigid = csimi_bodies_take(problem);
+    size.rigid = csimi_bodies_take(problem); /* SWEEP takes it on its bodies */
     size.factor_blocks = csimi_bodies_factor_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
@@ -30687,7 +30973,7 @@ typedef struct csimi_lift {
 
 static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
-    const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
+    const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE); /* W is not formed for more */
     csimi_bodies_layout(&l->bodies, arena, n, csimi_factor_blocks_of(size));
     l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
@@ -30698,6 +30984,7 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_prob
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
+/* What a solve works with, counted and taken by the same code; returns r. */
 static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena,
                                      const csim_problem_size *size, csim_real **u, void **scratch, size_t *bytes) {
     const int n = size->blocks, contacts = size->contacts;
@@ -30708,6 +30995,7 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *bytes = csim_certificate_bytes(n, contacts);
+    /* csimi_lift_velocities sums in the same memory, in double */
     if (*bytes < 3 * (size_t)n * sizeof(double)) *bytes = 3 * (size_t)n * sizeof(double);
     *scratch = csimi_push(arena, *bytes, 1);
     return r;
@@ -30721,6 +31009,7 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     void *scratch;
     size_t bytes;
     (void)csimi_lift_vectors(&W, &l, &arena, size, &u, &scratch, &bytes);
+    /* null from csimi_lift_judge, which runs no solver */
     if (params) csimi_push(&arena, csimi_impulse_solver_of(params->solver)->bytes(size->contacts, params), 1);
     return arena.high;
 }
@@ -30730,10 +31019,11 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 /* y = A^-1 x within so many products, y in: start. */
 static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
     const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
-    l->products += csimi_imax(count, 0) + 1;
+    l->products += csimi_imax(count, 0) + 1; /* one more for the first residual */
     if (count < 0) l->broken = true;
 }
 
+/* Twice the 3 n products after which exact arithmetic would be done, and some more for small problems. */
 static int csimi_lift_products(const csimi_lift *l) { return 6 * l->problem->A.n + 200; }
 
 static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
@@ -30752,6 +31042,7 @@ static void csimi_lift_gather(const csimi_lift *l, int c, const csim_real *v, cs
 
 /* ---- W for csimi_delassus, raw */
 
+/* Sweeps keep in l->v the velocities of bodies that follow from raw: a row costs no more than its pieces. */
 static void csimi_lift_bodies_begin(csimi_delassus *W) {
     csimi_lift *l = (csimi_lift *)W->from;
     int c;
@@ -30782,7 +31073,7 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     int c;
     csimi_lift_zero(l, l->load);
     for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
-    csimi_lift_zero(l, l->v);
+    csimi_lift_zero(l, l->v); /* so that no product depends on the one before */
     csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
 }
@@ -30801,7 +31092,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterati
             csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
             csimi_lift_solve_A(l, l->load, l->v, rough, most);
-            for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
+            for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) { /* only its own block where W is not formed */
                 csimi_lift_gather(l, m, l->v, u);
                 for (i = 0; i < 3; ++i) {
                     if (dense) l->dense[(size_t)(3 * m + i) * 3 * (size_t)nc + (size_t)(3 * c + k)] = u[i];
@@ -30816,7 +31107,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterati
 static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
     int c;
     W->from = l;
-    W->rows = true;
+    W->rows = true; /* a row is J times the velocities of its bodies */
     W->begin = csimi_lift_bodies_begin;
     W->row = csimi_lift_bodies_row;
     W->change = csimi_lift_bodies_change;
@@ -30850,7 +31141,7 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
     csimi_lift_zero(l, v);
     for (pass = 0; pass < 2 && !l->broken; ++pass) {
         csimi_problem_load(p, lambda, scratch);
-        csimi_less_product(&p->A, v, scratch);
+        csimi_less_product(&p->A, v, scratch); /* what v leaves of it, in double */
         for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
         csimi_lift_zero(l, l->v);
         csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
@@ -30868,7 +31159,7 @@ static bool csimi_lift_bind(csimi_lift *l) {
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < p->contact_count; ++c) {
         l->first[c] = at;
-        at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
+        at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at); /* J E^-1 of bodies, else J */
     }
     l->first[p->contact_count] = at;
     return true;
@@ -30881,18 +31172,19 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
     if (!csimi_lift_bind(l)) return false;
-    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c];
+    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c]; /* a copy, which csimi_delassus_scale changes */
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
         csimi_lift_krylov_open(l, W, params);
-    csimi_lift_velocities(l, NULL, l->free, scratch);
+    csimi_lift_velocities(l, NULL, l->free, scratch); /* for q = J A^-1 b + phi */
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
         (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    /* csimi_delassus_scale put |q| there, which cancels where both sides move alike; the speeds of its terms do not. */
     for (c = 0; c < W->contacts; ++c) {
         csim_real u[3];
         W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
@@ -30917,7 +31209,7 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     (void)csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = tasks;
-    l.tolerance = 64 * CSIMI_EPS;
+    l.tolerance = 64 * CSIMI_EPS; /* as exact as rounding lets it be */
     ok = !arena->overflow && csimi_lift_bind(&l);
     if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
     ok = ok && !l.broken &&
@@ -30933,7 +31225,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
                                   csim_solution *solution, csim_outcome *outcome) {
     const size_t vector = 3 * (size_t)W->contacts * sizeof *r;
     const double tolerance = (double)params->tolerance;
-    double target = 0.9 * tolerance;
+    double target = 0.9 * tolerance; /* room for what the certificate measures otherwise */
     int trial;
     for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
@@ -30941,6 +31233,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         CSIMI_MEMCPY(solution->lambda, r, vector);
         csimi_delassus_leave(W, solution->lambda);
         csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        /* certify 0: the solver's own measure is enough, where it met the first target */
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
             csimi_all_finite(solution->v, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
@@ -30948,7 +31241,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
             csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
-        if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
+        if (outcome->iterations >= params->max_iterations || W->contacts == 0) break; /* free motion: no more to do */
     }
     return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
@@ -30976,7 +31269,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     if (csimi_solver_rows(params) && !W.rows)
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
-    CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
+    CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)
                           ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, solution, outcome)
@@ -31002,7 +31295,7 @@ CSIMI_FN size_t csimi_any_sweep_bytes(const csim_problem_size *size, const csim_
 #else
     csim_solver_params p = *params;
     size_t lifted;
-    if (p.solver == CSIM_SOLVER_AUTO) return bodies;
+    if (p.solver == CSIM_SOLVER_AUTO) return bodies; /* AUTO hands SWEEP sets of bodies only */
     p.solver = CSIM_SOLVER_SWEEP;
     lifted = csimi_lift_bytes(size, &p);
     return bodies > lifted ? bodies : lifted;
@@ -31034,6 +31327,7 @@ enum { CSIMI_SECOND_CONTACTS = 256, CSIMI_SECOND_BODIES = 64, CSIMI_SECOND_BLOCK
 
 static bool csimi_second_chance(const csim_problem *problem) {
     const csim_structure *s = problem->structure;
+    /* groups of COND's coarse matrix, whose dense factor is what costs */
     const int bodies = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     return bodies <= CSIMI_SECOND_BODIES && problem->contact_count <= CSIMI_SECOND_CONTACTS &&
            problem->A.n <= CSIMI_SECOND_BLOCKS && problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
@@ -31057,12 +31351,13 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     size_t most = csimi_cond_bytes(size, params);
     (void)second;
 #else
-    size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
+    size_t most = csimi_cond_bytes(size->rigid ? &second : size, params); /* rigid: COND comes second */
     if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
+    /* soft islands: sweeps through a factor */
     if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
     (void)csimi_solution_push(&arena, size->blocks, size->contacts);
-    return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
+    return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
 static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
@@ -31085,8 +31380,9 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    /* only a certified answer may replace the first */
     rest.certify = 1;
-    if (rest.max_iterations < 1) return CSIM_OK;
+    if (rest.max_iterations < 1) return CSIM_OK; /* max_iterations bounds the whole call */
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
     status = solve(problem, &rest, arena, tasks, other, &second, error);
@@ -31096,6 +31392,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
+    /* the work of both is told, whoever's answer stays */
     second.iterations += outcome->iterations;
     second.products += outcome->products;
     second.rejections += outcome->rejections;
@@ -31110,6 +31407,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     return CSIM_OK;
 }
 
+/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
 static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
@@ -31145,14 +31443,16 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    /* a tenth: what COND leaves at the tolerance itself kicks bodies that lie at rest */
     few.tolerance = params->tolerance / 10;
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
-    if (csimi_missed(status, outcome))
+    if (csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
         status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
 #endif
     if (!csimi_missed(status, outcome)) return status;
+    /* COND goes on from where its few iterations ended, with what is left to the first attempt */
     csimi_solution_copy(problem, other, solution);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
@@ -31169,21 +31469,22 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
 #else
     const bool sweeps = csimi_sweep_takes(problem);
 #endif
-    const bool alone = sweeps && !csimi_second_chance(problem);
+    const bool alone = sweeps && !csimi_second_chance(problem); /* nobody follows: all iterations are its own */
     csim_solver_params first = *params, softer = *params;
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_copy(problem, other, solution);
+    if (!arena->overflow) csimi_solution_copy(problem, other, solution); /* else other is null */
     status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
         status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
+    /* from rest: the start itself may be what COND gets lost from */
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    softer.spring.gain = csimi_max(1, params->spring.gain / 10);
+    softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);
@@ -31259,7 +31560,7 @@ static csim_solver_params csimi_penalty_inside(const csim_solver_params *params)
     csim_solver_params p = *params;
     p.solver = CSIM_SOLVER_AUTO;
     p.impulse.by_impulse = false;
-    p.spring.kappa = 0;
+    p.spring.kappa = 0; /* h^2 k here; COND would take it for the coupling of virtual nodes */
     return p;
 }
 
@@ -31294,7 +31595,7 @@ static void csimi_penalty_impulse(const csim_contact *c, csim_real K, csim_real 
     int k;
     for (k = 0; k < 3; ++k) trial[k] = -K * c->phi[k] - D * u[k];
     if (c->law == CSIM_LAW_STRICT || c->law == CSIM_LAW_ANISOTROPIC) {
-        if (!(c->phi[0] < 0)) trial[0] = 0;
+        if (!(c->phi[0] < 0)) trial[0] = 0; /* neither spring nor damper before they touch */
         for (k = 1; k < 3; ++k) trial[k] = last[k] - K * (u[k] + c->phi[k]);
     }
     csim_project(c, 1, trial, lambda);
@@ -31464,6 +31765,7 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->bytes = csim_certificate_bytes(n, contacts);
+    /* holds b - A v_k first, the certificate's scratch in the end */
     if (s->bytes < 3 * (size_t)n * sizeof(double)) s->bytes = 3 * (size_t)n * sizeof(double);
     s->residual = (double *)csimi_push(arena, s->bytes, 1);
 }
@@ -31478,6 +31780,7 @@ CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solve
 
 CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
     const csim_structure *s = problem->structure;
+    /* v must be the velocity a whole step after v_k; with elements the bodies are looked for once B is there */
     return problem->theta > CSIM_R(0.99) && ((s && s->elastic_count > 0) || csimi_bodies_take(problem));
 }
 
@@ -31489,7 +31792,7 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
     csim_block_matrix *B = &s->inner.A;
     int e, i, j, k, r, at = 0, end;
     B->n = p->A.n;
-    B->end = NULL;
+    B->end = NULL; /* no gaps between its rows */
     for (i = 0; i < B->n; ++i) {
         const size_t count = (size_t)(csimi_row_end(&p->A, i) - p->A.row[i]), from = (size_t)p->A.row[i];
         B->row[i] = at;
@@ -31505,14 +31808,15 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
                 csim_real KJ[9], JKJ[9];
                 k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
                 if (k < 0) continue;
+                /* place in B, whose rows are still those of A */
                 k += B->row[law->term[i].block] - p->A.row[law->term[i].block];
                 csimi_matmul(law->K, law->term[j].J, KJ);
                 csimi_matTmul(law->term[i].J, KJ, JKJ);
                 for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
-                if (i != j) B->col[k] = -1;
+                if (i != j) B->col[k] = -1; /* B is zero there: taken out below */
             }
     }
-    for (i = 0, k = 0, at = 0; i < B->n; ++i)
+    for (i = 0, k = 0, at = 0; i < B->n; ++i) /* row[i + 1] keeps its old value until its own turn */
         for (B->row[i] = at, end = B->row[i + 1]; k < end; ++k) {
             if (B->col[k] < 0) continue;
             if (B->col[k] == i) B->diag[i] = at;
@@ -31537,7 +31841,8 @@ static bool csimi_xpbd_element_pieces(const csimi_xpbd *s, csimi_xpbd_element *e
     row.contacts = &contact;
     row.terms = e->law->term;
     contact.a.count = e->law->count;
-    contact.R[0] = contact.R[4] = contact.R[8] = 1;
+    contact.R[0] = contact.R[4] = contact.R[8] = 1; /* strains are in world axes */
+    /* a block brings along those before it in its body; piece has room for 6 */
     for (k = 0; k < e->law->count; ++k) most += e->law->term[k].block - s->bodies.first[e->law->term[k].block] + 1;
     if (most > 6) return false;
     e->pieces = csimi_pieces_make(&row, &s->bodies, 0, e->piece);
@@ -31565,6 +31870,7 @@ static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const 
     return csimi_inverse3(KW, e->T);
 }
 
+/* An element's one visit of a substep: (1 + s K W) dlambda = -(lambda + K ((1 - d) g / n + s u)). */
 static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e) {
     const csim_real d = e->law->damping;
     csim_real u[3], way[3], rest[3], change[3];
@@ -31605,6 +31911,7 @@ static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next) {
 static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *W = s->W + 3 * (ptrdiff_t)c, *now = s->lambda + 3 * (ptrdiff_t)c;
+    /* omega acts on the impulse of the step, n times that of the substep */
     const csim_real drag = law->law == CSIM_LAW_INVERTIBLE ? law->omega[1] / s->inverse_n : 0;
     csim_real u[3], next[3];
     int k;
@@ -31615,6 +31922,7 @@ static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     csimi_xpbd_push(s, c, next);
 }
 
+/* The normal impulse by C at the end of the substep, then friction under it. */
 static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real W = s->W[3 * (ptrdiff_t)c], *now = s->lambda + 3 * (ptrdiff_t)c, n = 1 / s->inverse_n;
@@ -31623,7 +31931,7 @@ static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     csim_real u[3], next[3] = {0, now[1], now[2]}, C, damper;
     csimi_xpbd_velocity(s, c, u);
     C = s->gap[c] + u[0] * s->inverse_n;
-    damper = soft && C < 0 ? n * s->damping : 0;
+    damper = soft && C < 0 ? n * s->damping : 0; /* an open gap has no damper */
     next[0] = csimi_max(0, now[0] - (n * C + damper * u[0] + slow * now[0]) / (W * (1 + damper) + slow));
     csimi_xpbd_push(s, c, next);
     csimi_xpbd_rub(s, c);
@@ -31654,6 +31962,7 @@ static void csimi_xpbd_calm(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
     csim_real u[3], next[3] = {now[0], now[1], now[2]};
+    /* rigid contacts alone: a spring goes on pushing, a joint is held by the sweep */
     if (!(now[0] > 0) || law->law == CSIM_LAW_INVERTIBLE || csimi_xpbd_is_joint(law)) return;
     csimi_xpbd_velocity(s, c, u);
     next[0] = csimi_max(0, now[0] - u[0] / s->W[3 * (ptrdiff_t)c]);
@@ -31669,9 +31978,9 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->spring.damping;
-    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
+    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false; /* of B, without elements */
     csimi_problem_load(p, NULL, s->residual);
-    csimi_less_product(&p->A, start->v, s->residual);
+    csimi_less_product(&p->A, start->v, s->residual); /* all of A: elements take their part back below */
     for (i = 0; i < s->elements; ++i)
         if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
     csimi_bodies_whiten(&s->bodies, s->residual);
@@ -31687,6 +31996,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
         (void)csimi_contact_motion(p, p->contacts + c, start->v, s->start + 3 * (ptrdiff_t)c);
         csimi_pieces_delassus(s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
+        /* one step for both tangents, so that friction opposes the slip */
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
             if (!(D[k] > 0)) D[k] = CSIMI_HUGE; /* nothing moves this way */
@@ -31699,12 +32009,13 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real u[3];
     int c, i, k;
-    for (i = 0; i < n; ++i) s->w[i] += s->push[i];
+    for (i = 0; i < n; ++i) s->w[i] += s->push[i]; /* its part of the load b - B v_k */
+    /* from zero each time: XPBD knows no warm start */
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
     for (i = 0; i < s->elements; ++i)
         for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
     for (i = 0; i < rows; ++i) {
-        c = (s->odd ? rows - 1 - i : i) - s->elements;
+        c = (s->odd ? rows - 1 - i : i) - s->elements; /* below 0: elements, first on the way forth */
         if (c < 0)
             csimi_xpbd_stretch(s, s->element + s->elements + c);
         else if (csimi_xpbd_is_joint(s->problem->contacts + c))
@@ -31713,6 +32024,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
             csimi_xpbd_touch(s, c);
     }
     s->odd = !s->odd;
+    /* gaps and strains by the swept velocity, before the velocity pass takes from it what only pushed out */
     for (c = 0; c < contacts; ++c) {
         csimi_xpbd_velocity(s, c, u);
         s->gap[c] += u[0] * s->inverse_n;
@@ -31723,7 +32035,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     }
     for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
-    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i];
+    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
 }
 
 /* to = v_k + E^-1 w */
@@ -31743,6 +32055,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
     for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
     outcome->iterations = outcome->outer = s->substeps;
+    /* first move: both begin at v_k, which v overwrites */
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
@@ -31769,7 +32082,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
-    if (!csimi_bodies_take(&s.inner))
+    if (!csimi_bodies_take(&s.inner)) /* of B: that of A may couple bodies */
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
     outcome->solver = CSIM_SOLVER_XPBD;
@@ -31864,13 +32177,14 @@ typedef enum csimi_bounded_kind {
     CSIMI_BOUNDED_LUMPED
 } csimi_bounded_kind;
 
+/* Room for one of the three kinds; the same routine counts it. */
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts; /* 8: the ground */
     csim_problem_size own = *size;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
-    if (s->lumps) own.factor_blocks = 0;
+    if (s->lumps) own.factor_blocks = 0; /* A' has bodies of at most four blocks, whatever A names */
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
     if (kind != CSIMI_BOUNDED_COUPLED)
         s->basis.bodies.rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(size->blocks));
@@ -31901,6 +32215,7 @@ CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_so
     for (kind = CSIMI_BOUNDED_BODIES; kind <= CSIMI_BOUNDED_LUMPED; ++kind) {
         csimi_arena arena = csimi_arena_counting();
         csimi_bounded s;
+        /* bodies alone are of one kind; else there is room for whichever kind takes most */
         if (kind > CSIMI_BOUNDED_BODIES && size->rigid) break;
         csimi_bounded_layout(&s, &arena, (csimi_bounded_kind)kind, size);
         most = csimi_most_bytes(most, arena.high);
@@ -31924,12 +32239,12 @@ static csim_real csimi_row_dot(const csim_real *J, const csim_real *a, const csi
     int k;
     for (k = 0; k < 3; ++k) s[k] = J[k] * a[k] + J[4 + k] * a[4 + k] + J[8 + k] * b[k] + J[12 + k] * b[4 + k];
 #endif
-    return s[0] + s[1] + s[2];
+    return s[0] + s[1] + s[2]; /* the fourth is 0: rows and velocities are both padded */
 }
 
 static void csimi_row_push(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
 #if CSIMI_QUADS
-    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x;
+    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x; /* the ground's rows are 0: it stays at rest */
     CSIMI_FOUR(a + 4) += CSIMI_FOUR_OF(J + 4) * x;
     CSIMI_FOUR(b) += CSIMI_FOUR_OF(J + 8) * x;
     CSIMI_FOUR(b + 4) += CSIMI_FOUR_OF(J + 12) * x;
@@ -31968,12 +32283,13 @@ static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const 
 /* ---- springs */
 
 /* phase: omega h_s, rad; zeta: of critical damping. */
+/* Catto's soft constraint: with c = omega h_s (2 zeta + omega h_s) the leak is 1 / (1 + c), the mass c / (1 + c). */
 static csimi_soft csimi_soft_make(csim_real phase, csim_real zeta, int substeps) {
     const csim_real stiff = 2 * zeta + phase;
     csimi_soft s;
     s.leak = 1 / (1 + phase * stiff);
     s.mass = phase * stiff * s.leak;
-    s.rate = phase / stiff * (csim_real)substeps;
+    s.rate = phase / stiff * (csim_real)substeps; /* times h: gaps are given over h, in m/s */
     return s;
 }
 
@@ -31983,16 +32299,17 @@ static csim_real csimi_bounded_press(const csimi_soft *soft, csim_real substeps,
                                      csim_real gap, csim_real lambda) {
     csim_real change;
     if (gap > 0)
-        change = -mass * (u + gap * substeps);
+        change = -mass * (u + gap * substeps); /* gap over h_s */
     else if (!soft)
         change = -mass * u;
     else
         change = -mass * soft->mass * (u + csimi_max(soft->rate * gap, -CSIMI_PUSH_SPEED)) - soft->leak * lambda;
-    return csimi_max(lambda + change, 0);
+    return csimi_max(lambda + change, 0); /* the sum is clamped, so that a visit may take back earlier ones */
 }
 
 /* ---- contacts of rigid bodies */
 
+/* The impulses of the last substep once more, friction too: at rest they are the answer already. */
 static void csimi_quick_warm(csimi_bounded *s) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     const csimi_tangent *t = s->tangent;
@@ -32006,6 +32323,7 @@ static void csimi_quick_warm(csimi_bounded *s) {
     }
 }
 
+/* Springs act on normals alone: friction in the relax sweep only costs less, and what rests creeps less. */
 static void csimi_quick_bias(csimi_bounded *s) {
     const csim_real substeps = (csim_real)s->substeps;
     csimi_normal *n = s->normal, *end = n + s->quick;
@@ -32025,7 +32343,7 @@ static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, 
     next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_row_dot(t->J + CSIMI_BOUNDED_ROW, a, b));
     length2 = next[0] * next[0] + next[1] * next[1];
     if (length2 > radius * radius) {
-        const csim_real cut = radius / CSIMI_SQRT(length2);
+        const csim_real cut = radius / CSIMI_SQRT(length2); /* onto the circle, along the radius */
         next[0] *= cut;
         next[1] *= cut;
     }
@@ -32043,13 +32361,15 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
         n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        /* rigid here: what the springs added for the sake of the gap goes back out of the velocity */
         next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
+        /* one that warm started and opened since still holds friction, which a radius of 0 takes back */
         if (next > 0 || n->lambda > 0 || n->on) {
             csimi_row_push(n->J, next - n->lambda, a, b);
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
-        if (!last) continue;
+        if (!last) continue; /* the sum wants what a substep ends with, once */
         sum[0] += next;
         sum[1] += t->lambda[0];
         sum[2] += t->lambda[1];
@@ -32058,11 +32378,13 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- every other contact */
 
+/* Laws with a normal that may open and a friction set; the others are rows of joints, limits and motors. */
 static bool csimi_bounded_frictional(csim_law law) {
     return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
            law == CSIM_LAW_INVERTIBLE;
 }
 
+/* The impulse becomes next, and velocities what follows from the difference. */
 static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim_real *next) {
     csim_real change[3];
     int k;
@@ -32088,11 +32410,12 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         csimi_slow_velocity(s, r, s->w, u);
         if (csimi_bounded_frictional(r->contact->law)) {
+            /* omega acts on the impulse of a whole frame, S times that of a substep */
             const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
             next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
                                           r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
-            csimi_slow_velocity(s, r, s->way, drift);
+            csimi_slow_velocity(s, r, s->way, drift); /* how far it has moved in this frame, over h */
             for (k = 0; k < 3; ++k)
                 u[k] += r->contact->phi[k] + CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
             csimi_mul3(r->inverse, u, x);
@@ -32110,10 +32433,10 @@ static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, con
     const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[1] * substeps : 0;
     csim_real trial[3], step = r->slide;
     int k;
-    if (omega > 0 && step > 0) step = 1 / (1 / step + omega);
+    if (omega > 0 && step > 0) step = 1 / (1 / step + omega); /* u + omega lambda stands for u */
     trial[0] = next[0];
     for (k = 1; k < 3; ++k) trial[k] = r->lambda[k] - step * (u[k] + omega * r->lambda[k]);
-    if (c->law == CSIM_LAW_ANISOTROPIC) {
+    if (c->law == CSIM_LAW_ANISOTROPIC) { /* maximal dissipation: the nearest point, no scaling */
         csim_project_ellipse(c->mu[0] * next[0], c->mu[1] * next[0], trial + 1, next + 1);
     } else {
         const csim_real radius = c->mu[0] * next[0], length = CSIMI_SQRT(trial[1] * trial[1] + trial[2] * trial[2]);
@@ -32137,14 +32460,14 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
         next[0] = r->lambda[0] - step * (u[0] + csimi_max(r->gap, 0) * substeps);
         next[1] = r->lambda[1] - step * (u[1] + phi[1]);
         next[2] = r->lambda[2] - step * (u[2] + phi[2]);
-        csim_project_cone(c->mu[0], next, next);
+        csim_project_cone(c->mu[0], next, next); /* Euclidean: one step length, of the trace, for all three rows */
         csimi_slow_change(s, r, next);
         return;
     }
     CSIMI_MEMCPY(next, r->lambda, sizeof next);
     next[0] = csimi_bounded_press(NULL, substeps, r->row[0], u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
     csimi_slow_change(s, r, next);
-    u[0] = 0;
+    u[0] = 0; /* friction sees the velocities after the normal has acted */
     u[1] = phi[1];
     u[2] = phi[2];
     csimi_slow_velocity(s, r, s->w, u);
@@ -32152,6 +32475,7 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
     csimi_slow_change(s, r, next);
 }
 
+/* A joint without bias, its rows at once: the change for which u is zero along the mask. */
 static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
     csim_real u[3], x[3], next[3];
     int k;
@@ -32171,6 +32495,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         CSIMI_MEMCPY(u, c->phi, sizeof u);
         csimi_slow_velocity(s, r, s->w, u);
+        /* limits are of a whole step: a substep has its share of them */
         next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
         csimi_slow_change(s, r, next);
     }
@@ -32200,15 +32525,15 @@ static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p
     const int *size = e->couples ? e->coupled.size : e->bodies.size;
     int side, k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
-    body[0] = body[1] = s->n;
+    body[0] = body[1] = s->n; /* the ground, where a side has no terms */
     for (side = 0; side < 2; ++side) {
         const csim_side *on = side ? &c->b : &c->a;
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = e->couples ? e->coupled.factor.place[p->terms[k].block] : p->terms[k].block;
             const int first = begin[block];
-            if (size[first] != 2) return false;
+            if (size[first] != 2) return false; /* a rigid body has a block of velocity and one of spin */
             if (sides > 0 && body[sides - 1] == first) continue;
-            if (sides == 2) return false;
+            if (sides == 2) return false; /* a third body */
             body[sides++] = first;
         }
     }
@@ -32221,13 +32546,14 @@ static csim_real csimi_bounded_over(csim_real x) { return x > 0 ? 1 / x : 0; }
 static void csimi_bounded_gap(const csim_problem *p, int m, csim_real *ground, csim_real *gap) {
     const csim_real phi = p->contacts[m].phi[0];
     *gap = p->gap ? p->gap[m] : csimi_max(phi, 0);
-    *ground = phi - csimi_max(*gap, 0);
+    *ground = phi - csimi_max(*gap, 0); /* phi holds both (csim_problem.gap) */
 }
 
 /* Three rows J of a contact, from its pieces ... */
 static void csimi_quick_gather(const csimi_piece *piece, int count, const int *body, csim_real *J) {
     int k, i, r;
     for (k = 0; k < count; ++k) {
+        /* which of the four blocks of a row: two of the first body, two of the second */
         const int at = piece[k].block - body[0], to = at == 0 || at == 1 ? at : 2 + piece[k].block - body[1];
         for (r = 0; r < 3; ++r)
             for (i = 0; i < 3; ++i) J[CSIMI_BOUNDED_ROW * r + 4 * to + i] += piece[k].J[3 * r + i];
@@ -32252,6 +32578,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
     const csimi_bodies *e = &s->basis.bodies;
     int i, k, r, c;
     for (i = 0; i < s->n && !s->basis.couples; i += e->size[i]) {
+        /* E^-1 is C above, D below on the diagonal and D (-E_10) C between */
         const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[i], *E = C + 18, *D = E + 9;
         csim_real *to = s->inverse + 36 * (ptrdiff_t)i;
         if (e->size[i] != 2) continue;
@@ -32261,6 +32588,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
                 to[4 * r + c] = (csim_real)C[3 * r + c];
                 to[12 + 4 * r + c] = (csim_real)D[3 * r + c];
             }
+        /* nothing between where spin and velocity do not couple */
         for (r = 0; r < 9 && (e->on[i + 1] & 1u); ++r)
             for (k = 0, c = r % 3; k < 3; ++k) {
                 const csimi_wide *d = D + 3 * (r / 3), x = d[0] * E[k] + d[1] * E[3 + k] + d[2] * E[6 + k];
@@ -32288,6 +32616,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
             csimi_quick_times(c->R, E, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
             if (block == body[at] || !(s->basis.bodies.on[block] & 1u)) continue;
             CSIMI_MEMSET(own, 0, sizeof own);
+            /* the second block of a body reaches the first through E^-1 */
             csimi_quick_times(p->terms[k].J, inverse + 24, 1, own, 4);
             csimi_quick_times(c->R, own, sign, J + 8 * at, CSIMI_BOUNDED_ROW);
         }
@@ -32307,10 +32636,11 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = body[1] < s->n;
+    n->moving = body[1] < s->n; /* picks the softer spring */
     n->on = 0;
-    n->mass = csimi_bounded_over(csimi_row_square(n->J));
+    n->mass = csimi_bounded_over(csimi_row_square(n->J)); /* W_nn is the row squared: in w the mass is 1 */
     n->lambda = lambda[0];
+    /* 1 / (W_11 + W_22): a scalar step, whose fixed point is Coulomb's law with slip against friction */
     t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
     t->contact = m;
@@ -32347,6 +32677,7 @@ static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
             M[3 * k + i] = on ? W[3 * k + i] : k == i ? CSIM_R(1.0) : 0;
         }
     if (!csimi_inverse3(M, r->inverse)) /* two directions in which the bodies move alike */
+        /* a third of the step of each row alone: three at once overshoot nothing */
         for (k = 0; k < 9; ++k) r->inverse[k] = k % 4 == 0 ? r->row[k / 4] / 3 : 0;
     for (k = 0; k < 3; ++k)
         if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
@@ -32356,7 +32687,7 @@ static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_r
     int i, k;
     for (i = 0; i < s->n; ++i) {
         for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
-        to[4 * i + 3] = 0;
+        to[4 * i + 3] = 0; /* for sums of quads */
     }
     for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
 }
@@ -32369,6 +32700,7 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
     csimi_basis_whiten(&s->basis, s->wide);
+    /* E'^-1 A v = E v, since A = E' E */
     csimi_bounded_spread(s, 1, s->w);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
@@ -32388,11 +32720,12 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_r
         csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
         int body[2], count = 0;
         const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        /* of a quick contact on bodies no pieces are kept: its rows are made at once */
         if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, lambda + 3 * (ptrdiff_t)m, sizeof start);
-        csimi_impulse_allow(p->contacts + m, start);
+        csimi_impulse_allow(p->contacts + m, start); /* a law or mu may have changed since the last frame */
         for (k = 0; k < 3; ++k) {
-            start[k] *= s->share;
+            start[k] *= s->share; /* of a frame, over the substeps */
             s->sum[3 * (ptrdiff_t)m + k] = 0;
         }
         if (!quick) {
@@ -32416,13 +32749,14 @@ static void csimi_bounded_frame(csimi_bounded *s) {
     int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        csimi_bounded_add(s, s->step, 1, s->w);
+        csimi_bounded_add(s, s->step, 1, s->w); /* h_s g, and all other forces */
         csimi_slow_warm(s);
         csimi_quick_warm(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
         }
+        /* positions go by the velocity with the springs, which closes gaps; momentum by the one without */
         csimi_bounded_add(s, s->w, s->share, s->way);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
@@ -32467,9 +32801,11 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
                                                     csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
+    /* the velocity comes from the summed impulses alone: the equations hold to rounding, whatever sweeps left */
     csimi_problem_load(s->problem, s->sum, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
     csimi_basis_restore(&s->basis, s->wide);
+    /* step has served: from here on it holds v, [3n] */
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
@@ -32480,6 +32816,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
+    /* never STALLED: the work was fixed, so that a miss is a cap reached */
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
@@ -32492,24 +32829,26 @@ CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
    numbers; a piece of a row on what is coupled takes 60 of them a round. */
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
     const size_t mark = arena->used;
+    /* visits a substep, and once a frame */
     double each = 3.0 * problem->contact_count, once = 0;
     bool fits = true;
     if (!csimi_bodies_take(problem)) {
         csimi_coupled c;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
-        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0); /* from the pattern alone */
         once = c.products / 2 + 3.0 * problem->A.n;
         each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
         csimi_pop(arena, mark);
     }
+    /* fewer substeps are worse but a frame: what cannot pay for one is refused */
     while (*substeps > 1 && once + *substeps * each > (double)left) *substeps /= 2;
     return fits && once + *substeps * each <= (double)left ? (long)(once + *substeps * each) : -1;
 }
 
 CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     const double work = 3.0 * substeps * problem->contact_count + 1.0 * problem->A.row[problem->A.n];
-    return work < 1e9 ? (long)work : 1000000000L;
+    return work < 1e9 ? (long)work : 1000000000L; /* a long may have 32 bits */
 }
 
 static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solution *solution) {
@@ -32535,8 +32874,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.n = problem->A.n;
     s.substeps = params->substeps > 0 ? params->substeps : CSIMI_BOUNDED_SUBSTEPS;
     s.share = 1 / (csim_real)s.substeps;
+    /* at 8 substeps of 1/60 s: 120 Hz against the ground, 60 Hz between bodies */
     s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
     s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
+    /* contacts on one elastic body couple strongly: one sweep of each kind ends in a limit cycle */
     s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
     csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)
@@ -32576,13 +32917,14 @@ struct csim_reference {
     csimi_heap heap;
     void *tree, *blocks, *delassus; /* three allocations: each is sized by what the one before found */
     size_t tree_bytes, blocks_bytes, delassus_bytes;
-    csimi_factor factor;
+    csimi_factor factor; /* P A P' = L L' */
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] */
     csim_real *load, *v; /* [3n] */
-    csim_real *W, *q;
+    csim_real *W, *q; /* [3 contacts] squared and [3 contacts]; null before the first csim_reference_impulse */
 };
 
+/* What the sizes of the problem tell; the blocks of L come after the plan. */
 static void csimi_reference_layout(csim_reference *r, csimi_arena *arena, const csim_problem *p) {
     csimi_factor_layout(&r->factor, arena, p->A.n);
     r->pieces = CSIMI_PUSH(arena, csimi_piece, csimi_pieces_count(p));
@@ -32591,6 +32933,7 @@ static void csimi_reference_layout(csim_reference *r, csimi_arena *arena, const 
     r->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
 }
 
+/* W and q, apart from the rest: W takes the square of the contacts and is made only when asked for. */
 static void csimi_reference_layout_delassus(csim_reference *r, csimi_arena *arena) {
     const size_t m = 3 * (size_t)r->problem->contact_count;
     r->W = CSIMI_PUSH(arena, csim_real, m * m);
@@ -32600,14 +32943,14 @@ static void csimi_reference_layout_delassus(csim_reference *r, csimi_arena *aren
 static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) {
     csimi_arena arena = csimi_arena_counting();
     csimi_reference_layout(r, &arena, r->problem);
-    r->tree_bytes = arena.high + 64;
+    r->tree_bytes = arena.high + 64; /* csimi_arena_in may have to align */
     r->tree = csimi_heap_alloc(&r->heap, r->tree_bytes);
     if (!r->tree) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
-    csimi_factor_plan(&r->factor, &r->problem->A, NULL);
+    csimi_factor_plan(&r->factor, &r->problem->A, NULL); /* tells how many blocks L has */
     arena = csimi_arena_counting();
-    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]); /* first[n] of them */
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
     if (!r->blocks) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
@@ -32625,7 +32968,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     int c, at = 0;
     if (!problem || !reference)
         return csimi_missing(error, "csim_create_reference", problem ? "reference" : "problem");
-    *reference = NULL;
+    *reference = NULL; /* what failed leaves nothing to destroy */
     if ((status = csim_problem_check(problem, error)) != CSIM_OK) return status;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (allocator) heap.hooks = *allocator;
@@ -32633,9 +32976,9 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     if (!r) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     CSIMI_MEMSET(r, 0, sizeof *r);
     r->heap = heap;
-    r->problem = problem;
+    r->problem = problem; /* not copied */
     if ((status = csimi_reference_factor(r, error)) != CSIM_OK) {
-        csim_destroy_reference(r);
+        csim_destroy_reference(r); /* also of what is half made */
         return status;
     }
     for (c = 0; c < problem->contact_count; c++) {
@@ -32653,7 +32996,7 @@ CSIM_API void csim_destroy_reference(csim_reference *r) {
     if (r->delassus) csimi_heap_free(&r->heap, r->delassus, r->delassus_bytes);
     if (r->blocks) csimi_heap_free(&r->heap, r->blocks, r->blocks_bytes);
     if (r->tree) csimi_heap_free(&r->heap, r->tree, r->tree_bytes);
-    heap = r->heap;
+    heap = r->heap; /* a copy, for it lies in what is freed */
     csimi_heap_free(&heap, r, sizeof *r);
 }
 
@@ -32678,7 +33021,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     int i, k, m;
     if (!r || !impulse) return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
-    if (!r->delassus) {
+    if (!r->delassus) { /* kept for later calls */
         csimi_reference_layout_delassus(r, &arena);
         r->delassus_bytes = arena.high + 64;
         r->delassus = csimi_heap_alloc(&r->heap, r->delassus_bytes);
@@ -32690,14 +33033,14 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
         csim_real unit[3] = {0, 0, 0};
         unit[k % 3] = 1;
         for (i = 0; i < 3 * p->A.n; i++) r->load[i] = 0;
-        csimi_reference_scatter(r, k / 3, unit);
-        csimi_factor_solve(&r->factor, r->load, r->v);
+        csimi_reference_scatter(r, k / 3, unit); /* J' e_k */
+        csimi_factor_solve(&r->factor, r->load, r->v); /* A^-1 J' e_k */
         csimi_reference_gather(r, r->v, r->W + (size_t)m * (size_t)k);
     }
-    csimi_factor_solve(&r->factor, p->b, r->v);
+    csimi_factor_solve(&r->factor, p->b, r->v); /* the motion without impulses */
     csimi_reference_gather(r, r->v, r->q);
     for (k = 0; k < m; k++) r->q[k] += p->contacts[k / 3].phi[k % 3];
-    CSIMI_MEMSET(impulse, 0, sizeof *impulse);
+    CSIMI_MEMSET(impulse, 0, sizeof *impulse); /* no other form of W, no mu */
     impulse->contact_count = p->contact_count;
     impulse->dense = r->W;
     impulse->q = r->q;
@@ -32744,8 +33087,9 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
-#define CSIMI_GIVE CSIM_R(1e-3)
+#define CSIMI_GIVE CSIM_R(1e-3) /* of the mobility: as soft as a virtual node of gain 1000 */
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
+/* passes of the slip, Newton steps of a pass, conjugate gradients of a step; products of A in all */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
@@ -32812,12 +33156,12 @@ static void csimi_restrain_open(csimi_restrainer *k) {
             const csim_side *s = side ? &contact->b : &contact->a;
             if (s->count > 0 && contact->mass[side] > 0) mobility += 1 / contact->mass[side];
             for (at = s->first; at < s->first + s->count && !(contact->mass[side] > 0); ++at)
-                for (i = 0; i < 9; ++i) {
+                for (i = 0; i < 9; ++i) { /* tr(J D^-1 J') / 3, D the diagonal of A */
                     const csim_term *t = p->terms + at;
                     mobility += t->J[i] * t->J[i] / p->A.val[9 * (ptrdiff_t)p->A.diag[t->block] + 4 * (i % 3)] / 3;
                 }
         }
-        k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
+        k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1; /* no side moves: any number will do */
         if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
         k->slip[c] = 0;
     }
@@ -32847,7 +33191,7 @@ static csimi_wide csimi_restrain_value(csimi_restrainer *k, const csim_real *v) 
     }
     csimi_problem_load(p, k->lambda, k->sum);
     for (i = 0; i < 3 * p->A.n; ++i) value += (csimi_wide)v[i] * (k->sum[i] / 2 - (csimi_wide)p->b[i]);
-    csimi_less_product(&p->A, v, k->sum);
+    csimi_less_product(&p->A, v, k->sum); /* the slope */
     for (i = 0; i < 3 * p->A.n; ++i) value -= (csimi_wide)v[i] * k->sum[i] / 2; /* v'(b + J'lambda - sum) = v'A v */
     ++k->products;
     return value;
@@ -32865,11 +33209,11 @@ static void csimi_restrain_derivative(csimi_restrainer *k) {
         csimi_restrain_trial(k, c, k->v, t);
         for (i = 0; i < 3; ++i) {
             at[i] = (csimi_wide)t[i];
-            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1;
+            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1; /* derivative of a clip: 1 where t passed through */
         }
-        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0])
+        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0]) /* t is off the cone */
             csimi_cone_derivative((csimi_wide)mu, at, D);
-        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c];
+        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c]; /* t falls by J v / give */
     }
 }
 
@@ -32882,7 +33226,7 @@ static void csimi_restrain_product(void *context, const csim_real *x, csim_real 
         csim_real u[3], *row = k->rows + 3 * (ptrdiff_t)c;
         (void)csimi_contact_motion(p, p->contacts + c, x, u);
         csimi_mul3(k->G + 9 * (ptrdiff_t)c, u, row);
-        for (i = 0; i < 3; ++i) row[i] = -row[i];
+        for (i = 0; i < 3; ++i) row[i] = -row[i]; /* so that b - sum is (A + J'G J) x */
     }
     csimi_problem_load(p, k->rows, k->sum);
     csimi_less_product(&p->A, x, k->sum);
@@ -32904,7 +33248,7 @@ static bool csimi_restrain_diagonal(csimi_restrainer *k, csim_real *inverse) {
                 csim_real J[9], GJ[9], *D = inverse + 9 * (ptrdiff_t)p->terms[at].block;
                 csimi_matmul(contact->R, p->terms[at].J, J);
                 csimi_matmul(k->G + 9 * (ptrdiff_t)c, J, GJ);
-                for (i = 0; i < 9; ++i)
+                for (i = 0; i < 9; ++i) /* of this block with itself: it only preconditions */
                     D[i] += J[i / 3] * GJ[i % 3] + J[3 + i / 3] * GJ[3 + i % 3] + J[6 + i / 3] * GJ[6 + i % 3];
             }
         }
@@ -32925,7 +33269,7 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         csimi_wide fall = 0, next = value;
         csim_real share = 1;
         csimi_restrain_derivative(k);
-        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break;
+        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break; /* where csimi_gradients reads them */
         for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i], k->way[i] = 0;
         if (csimi_gradients(k->p->A.n, csimi_restrain_product, k, k->next, k->way, CSIM_R(1e-3), CSIMI_GIVE_INNER,
                             k->krylov) < 0)
@@ -32934,17 +33278,17 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         for (look = 0; look < 12; ++look, share /= 2) {
             for (i = 0; i < m; ++i) k->next[i] = k->v[i] + share * k->way[i];
             next = csimi_restrain_value(k, k->next);
-            if (next < value - CSIMI_WIDE(1e-4) * (csimi_wide)share * fall) break;
+            if (next < value - CSIMI_WIDE(1e-4) * (csimi_wide)share * fall) break; /* Armijo's rule */
         }
-        if (look == 12) break;
-        CSIMI_MEMCPY(k->v, k->next, (size_t)m * sizeof *k->v);
+        if (look == 12) break; /* no share of the way lowers the value */
+        CSIMI_MEMCPY(k->v, k->next, (size_t)m * sizeof *k->v); /* lambda and sum belong to it already */
         if (value - next <= 4 * (csimi_wide)CSIMI_EPS * (next < 0 ? -next : next)) break;
         value = next;
     }
-    (void)csimi_restrain_value(k, k->v);
+    (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (share b + J'lambda), twice: the second time for what the first left. */
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. */
 static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y,
                                   const csim_tasks *tasks) {
     const csim_problem *p = k->p;
@@ -32983,16 +33327,16 @@ static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x,
 static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
     static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
     const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
-    csimi_wide best = 0;
+    csimi_wide best = 0; /* of no impulses at all */
     int i;
     s[0] = s[1] = 0;
     for (i = 0; i < 4; ++i) {
         csimi_wide x[2], value;
         if (i == 3) {
-            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break; /* both act nearly alike: the sides are enough */
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
-            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
+            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break; /* the least is on a side */
         } else {
             const csimi_wide *a = from[i], *d = way[i];
             const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
@@ -33030,7 +33374,7 @@ static bool csimi_restrain_doubts(csimi_restrainer *k, const csim_real *lambda) 
     int c;
     csimi_restrain_open(k);
     for (c = 0; c < p->contact_count; ++c) {
-        const csimi_wide mass = (csimi_wide)(CSIMI_GIVE / k->give[c]);
+        const csimi_wide mass = (csimi_wide)(CSIMI_GIVE / k->give[c]); /* effective mass, kg */
         asked += mass * mass * csimi_sum_dot(3, p->contacts[c].phi, p->contacts[c].phi);
     }
     return csimi_sum_dot(3 * p->contact_count, lambda, lambda) > CSIMI_GIVE_FAR * asked;
@@ -33046,7 +33390,7 @@ static void csimi_restrain_giving(csimi_restrainer *k) {
             const csim_contact *contact = k->p->contacts + c;
             csim_real u[3];
             (void)csimi_contact_motion(k->p, contact, k->v, u);
-            u[1] += contact->phi[1], u[2] += contact->phi[2];
+            u[1] += contact->phi[1], u[2] += contact->phi[2]; /* ground that moves slides too */
             if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC))
                 k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
         }
@@ -33072,7 +33416,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         csimi_restrain_feasible(p, solution->lambda, k.rows);
         if (csimi_restrain_doubts(&k, k.rows)) {
             csimi_restrain_giving(&k);
-            csimi_restrain_feasible(p, solution->lambda, k.rows);
+            csimi_restrain_feasible(p, solution->lambda, k.rows); /* rows was scratch in there */
             if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
                 CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         }
@@ -33081,7 +33425,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     }
     for (i = 0; i < 2 && ok; ++i) {
         ok = csimi_restrain_motion(&k, false, lambda[i], v[i], tasks);
-        g[i] = csimi_restrain_work(p, lambda[i], k.free, true);
+        g[i] = csimi_restrain_work(p, lambda[i], k.free, true); /* lambda'(J A^-1 b + phi) */
         for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
     }
     if (ok) csimi_restrain_shares(G, g, s);
@@ -33112,6 +33456,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
 /* CCS has a form of its own where A is no set of small bodies; on those it goes through the impulse level, where A^-1
    is exact. */
 static size_t csimi_any_ccs_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    /* which of the two runs is known with the problem alone, so there is room for either */
     return csimi_most_bytes(csimi_ccs_motion_bytes(size, params), csimi_lift_bytes(size, params));
 }
 
@@ -33123,6 +33468,7 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
+/* Any A will do: where it is no set of bodies W is applied by conjugate gradients. */
 static bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
@@ -33133,13 +33479,14 @@ static bool csimi_lift_takes(const csim_problem *problem) {
     { NULL, NULL, NULL }
 #ifdef CONDSIM_NO_IMPULSE
 #define CSIMI_LIFTED CSIMI_LEFT_OUT
-#define CSIMI_SWEEP_TAKES csimi_sweep_takes
+#define CSIMI_SWEEP_TAKES csimi_sweep_takes /* bodies alone: there is no other way to W */
 #else
 #define CSIMI_LIFTED \
     { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_SWEEP_TAKES csimi_lift_takes
 #endif
 
+/* In the order of csim_solver. */
 static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = {
     /* bytes, takes, solve */
     {csimi_auto_bytes, csimi_lift_takes, csimi_auto_solve},
@@ -33198,7 +33545,7 @@ static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver)
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE
-    if (params->impulse.by_impulse) return false;
+    if (params->impulse.by_impulse) return false; /* judging by lambda alone is part of the impulse level */
 #endif
     return csimi_velocity_solver_of(params->solver)->solve != NULL;
 }
@@ -33218,8 +33565,9 @@ CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
         const csimi_solver_traits *traits = csimi_solver_traits_of(solver);
         info.name = traits->name;
         info.text = text[solver];
-        info.velocity = csimi_velocity_solver_of(solver)->solve;
+        info.velocity = csimi_velocity_solver_of(solver)->solve; /* not null: true */
 #ifndef CONDSIM_NO_IMPULSE
+        /* AUTO has no row of its own there, it stands for SWEEP */
         info.impulse = csimi_impulse_solver_of(solver)->solve || solver == CSIM_SOLVER_AUTO;
 #endif
         info.rows = traits->rows;
@@ -33233,9 +33581,10 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     if (!csimi_solver_there(params)) return 0;
     most = csimi_velocity_solver_of(params->solver)->bytes(size, params);
 #ifndef CONDSIM_NO_IMPULSE
+    /* lambda is judged when the solver has given its memory back: the larger of both, not the sum */
     if (params->impulse.by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
-    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
+    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN; /* a workspace may begin anywhere */
 }
 
 #ifndef CONDSIM_NO_IMPULSE
@@ -33249,23 +33598,23 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     csim_outcome sum = *outcome;
     const size_t mark = arena->used;
     int trial;
-    p.certify = 1;
+    p.certify = 1; /* an UNCHECKED answer would not be judged */
     for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;
-        outcome->iterations = outcome->products = outcome->rejections = 0;
+        outcome->iterations = outcome->products = outcome->rejections = 0; /* of this attempt; sum has the others */
         status = solver->solve(problem, &p, arena, tasks, solution, outcome, error);
         if (status != CSIM_OK) return status;
         sum.iterations = outcome->iterations += sum.iterations;
         sum.products = outcome->products += sum.products;
         sum.rejections = outcome->rejections += sum.rejections;
-        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
+        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK; /* a missed certificate needs no judge */
         if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
         outcome->products = sum.products;
         if (csim_certificate_worst(f) <= (double)params->tolerance &&
             f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
             return CSIM_OK;
-        p.tolerance *= CSIM_R(0.3);
+        p.tolerance *= CSIM_R(0.3); /* on from the impulses at hand */
         p.max_iterations = params->max_iterations - sum.iterations;
         if (p.max_iterations < 1) break;
     }
@@ -33281,10 +33630,11 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
     static const csim_outcome none = {CSIM_RESULT_NOT_FINITE, CSIM_SOLVER_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                                       {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1}};
     const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
-    *outcome = none;
+    *outcome = none; /* defined even where the solve is refused */
     outcome->solver = params->solver;
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
+    /* else it would run on bodies or laws that it has no code for */
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(params->solver)->needs);
@@ -33300,6 +33650,7 @@ CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim
                                          csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
     const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
+    /* rest has counted by itself: its peak becomes one of the arena */
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;
 }
@@ -33318,6 +33669,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           CSIMI_SOLVERS_THERE);
+    /* a NaN is an outcome, not an error */
     return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
                              error);
 }
@@ -39025,11 +39377,13 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
 CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     const int rigid = CSIMI_HAS_RIGID && n->rigids > 0 ? 2 : 1; /* where none moves, they have no terms */
     const int side = n->tets + n->membranes + n->frames > 0 ? 3 : rigid; /* faces of solids, edges of cables */
+    /* a link has terms up its path to the root */
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
+    /* where bodies do not meet, b has no terms; soft rows hold on to a massless coordinate too: 2 side + 1 */
     return (CSIMI_MEETS ? 2 : 1) * side * n->contacts +
            2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
@@ -39048,6 +39402,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
+/* The state after the step: velocities and positions of every kind. */
 static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
@@ -39061,6 +39416,7 @@ static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    /* positions of two-step worlds, which have no trees */
     const size_t drift = 3 * (size_t)n->nodes + 7 * (size_t)n->rigids + 4 * (size_t)n->frames;
     const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
     csim_real *real;
@@ -39077,14 +39433,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.com = csimi_next_reals(&real, 3 * (size_t)n->rigids);
     f->drift.rotation = csimi_next_reals(&real, 4 * (size_t)n->rigids);
     f->drift.frame = csimi_next_reals(&real, 4 * (size_t)n->frames);
+    /* velocities to compare with, and behind them J'lambda (curl.c) or parts of b (joint_rows.c) */
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
-    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks); /* missed behind it */
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
     f->found = (csimi_found_contact *)f->told;
-    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
+    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0); /* bounded frames alone */
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
 #endif
@@ -39093,7 +39450,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2);
+    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2); /* 2: one more each */
     f->island = csimi_next_ints(&number, blocks);
     f->local = csimi_next_ints(&number, blocks);
     f->island_blocks = csimi_next_ints(&number, blocks);
@@ -39111,9 +39468,10 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    /* the solve writes over all behind this mark: it is read before the solve, or written after it */
     f->solved_in = arena->used;
     if (!early) csimi_next_layout(f, n, arena);
-    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts); /* gone with the solve */
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
@@ -39124,6 +39482,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
+/* Pairs of blocks that models couple, before they are written. */
 static int csimi_count_pairs(const csimi_state *s) {
     const csimi_model *table = csimi_model_table();
     int i, n = 0;
@@ -39132,9 +39491,11 @@ static int csimi_count_pairs(const csimi_state *s) {
     return n;
 }
 
+/* The same at most, from counts: what the scratch of a build is laid out for. */
 static int csimi_most_pairs(const csimi_counts *n) {
     const int side = csimi_imax(csimi_most_side(n), n->rigids > 0 ? 2 : 1); /* a spring may end on what is fixed */
     /* trees store more blocks than pairs */
+    /* m (m - 1) / 2 of m blocks: tets 4, membranes with their folds 6, springs two sides, edges of cables 3 */
     return 6 * n->tets + 15 * n->membranes + n->rigids + side * (2 * side - 1) * n->springs + 3 * n->frames +
            n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
@@ -39153,16 +39514,17 @@ static void csimi_part_rows(const csim_block_matrix *A, const csimi_store *s, un
     int i, k, at = 0;
     csimi_mark_held(s, held);
     CSIMI_MEMCPY(old, A->col, (size_t)A->row[A->n] * sizeof *old);
-    for (i = 0; i < A->n; i++) A->end[i] = A->row[i + 1];
-    for (k = 0; k < 2 * A->n; k++) {
+    for (i = 0; i < A->n; i++) A->end[i] = A->row[i + 1]; /* of its own: behind it another row may lie */
+    for (k = 0; k < 2 * A->n; k++) { /* twice over all rows: those that are solved, then those held */
         const int row = k % A->n, count = A->end[row] - A->row[row];
         if ((held[row] != 0) != (k >= A->n)) continue;
         CSIMI_MEMCPY(A->col + at, old + A->row[row], (size_t)count * sizeof *old);
-        A->diag[row] += at - A->row[row];
+        A->diag[row] += at - A->row[row]; /* as far as its row goes */
         A->row[row] = at, A->end[row] = at += count;
     }
 }
 
+/* Which blocks of A there are, and where each model adds to them. Without room it stays to be built. */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
@@ -39183,11 +39545,12 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", (double)needed,
                           "at most capacity.matrix_blocks; call csim_world_reserve");
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].bind) table[i].bind(&s->state, &s->A);
+        if (table[i].bind) table[i].bind(&s->state, &s->A); /* slots, so that assembly searches no rows */
     w->pattern_stale = false;
     return CSIM_OK;
 }
 
+/* Gyroscopic updates of v_k, before it enters b. */
 CSIMI_FN void csimi_prepare(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_model *table = csimi_model_table();
     int i;
@@ -39200,20 +39563,20 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
     const csimi_model *table = csimi_model_table();
     csimi_system system;
     int i;
-    CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]);
+    CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]); /* models add */
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
     system.A = s->A;
     system.b = f->b;
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].assemble) table[i].assemble(at, step, &system);
+        if (table[i].assemble) table[i].assemble(at, step, &system); /* in one order: sums to the bit */
 }
 
 CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v, csimi_state *next) {
     const csimi_model *table = csimi_model_table();
     csimi_step part = *step;
     int i;
-    part.h = h;
+    part.h = h; /* half of it on the way to the middle of a step */
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
 }
@@ -39233,7 +39596,7 @@ CSIMI_FN csimi_energy csimi_energy_of(const csimi_state *s) {
 
 CSIMI_FN int csimi_table_size(int contacts) {
     int size = 16;
-    while (size < 2 * contacts && size < (1 << 29)) size *= 2;
+    while (size < 2 * contacts && size < (1 << 29)) size *= 2; /* half full at most: searches stay short */
     return size;
 }
 
@@ -39250,7 +39613,7 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 }
 
 CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
-    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1));
+    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1)); /* a mask, for the size is a power of two */
 }
 
 CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
@@ -39260,6 +39623,7 @@ CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
 }
 
 CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
+    /* open addressing: the next free place, and round at the end */
     int at = csimi_slot_of(r, key);
     while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
     r->table[at] = i;
@@ -39268,12 +39632,14 @@ CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
     csimi_last_clear(r, w->store.count.contacts);
+    /* ids stay while the same features touch */
     for (i = 0; i < w->store.count.contacts; i++) csimi_last_put(r, w->store.contact[i].id, i);
 }
 
 /* The record of the last step with this id, or -1. */
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id) {
     int at = csimi_slot_of(r, id);
+    /* an empty place ends the search: nothing is ever taken out */
     while (r->table[at] >= 0) {
         if (w->store.contact[r->table[at]].id == id) return r->table[at];
         at = (at + 1) & (r->table_size - 1);
@@ -39282,7 +39648,7 @@ CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, 
 }
 
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
-    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
+    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0; /* 0: no step before */
 }
 
 /* ==== begin step/deformed.c ===================================================================================== */
@@ -39291,6 +39657,7 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 /* step/deformed: the surfaces of solids as volumes that others touch, in any configuration. */
 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
+    /* csimi_surface_boxes of each: at most four more than triangles */
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
     s->box = CSIMI_PUSH(arena, float, 6 * boxes);
@@ -39301,7 +39668,7 @@ CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, cs
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {
     s->world = world;
     s->state = state;
-    CSIMI_MEMSET(s->made, 0, (size_t)world->store.count.bodies);
+    CSIMI_MEMSET(s->made, 0, (size_t)world->store.count.bodies); /* each is made when first asked for */
 }
 
 CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
@@ -39310,27 +39677,27 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
     csimi_surface *of = s->of + slot;
     csim_real *x = s->x + 3 * (size_t)b->first_surface;
     int i;
-    if (s->made[slot]) return of;
+    if (s->made[slot]) return of; /* once in a step */
     for (i = 0; i < b->surface_count; i++)
         csimi_store3(x + 3 * (size_t)i,
                      csimi_load3(s->state->x + 3 * (size_t)store->surface_node[b->first_surface + i]));
     of->count = b->triangle_count;
-    of->triangle = store->face + 3 * (size_t)b->first_triangle;
+    of->triangle = store->face + 3 * (size_t)b->first_triangle; /* in the order of the tree */
     of->x = x;
     of->box = s->box + 6 * (size_t)store->look.first_box[slot];
-    csimi_surface_refit(of);
+    csimi_surface_refit(of); /* the tree keeps its order, only its boxes move */
     s->made[slot] = 1;
     return of;
 }
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const float *box = s->box + csimi_surface_box(1);
+    const float *box = s->box + csimi_surface_box(1); /* node 1: the whole surface */
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < (csim_real)box[4 * k] || x[k] > (csim_real)box[12 + 4 * k]) return 0;
+        if (x[k] < (csim_real)box[4 * k] || x[k] > (csim_real)box[12 + 4 * k]) return 0; /* it is outside */
         side = csimi_min(side, (csim_real)box[12 + 4 * k] - (csim_real)box[4 * k]);
     }
     return side / 2;
@@ -39342,6 +39709,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
     const csimi_body *b = s->world->store.body + slot;
     csimi_surface_skip skip;
     if (self < 0) {
+        /* whatever is inside is found, however deep; the factor is for the rounding of half a side */
         csim_real reach = csimi_max(within, csimi_deepest(surface, p) * (1 + 8 * CSIMI_EPS));
         if (!csimi_surface_nearest(surface, p, reach, NULL, hit)) return false;
     } else { /* deeper than half the distance that keeps neighbours apart, "inside" would mean the solid's own inside */
@@ -39350,7 +39718,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
         skip.rest = s->world->store.surface_rest + 3 * (size_t)b->first_surface;
         skip.radius = b->self_distance;
         if (!csimi_surface_nearest(surface, p, csimi_max(within, b->self_distance / 2), &skip, hit)) return false;
-        if (hit->inside && hit->distance > b->self_distance / 2) return false;
+        if (hit->inside && hit->distance > b->self_distance / 2) return false; /* `within` may reach farther */
     }
     *gap = hit->inside ? -hit->distance : hit->distance;
     return true;
@@ -39366,6 +39734,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    /* the tree of boxes has a leaf for each shape, edge of a cable and other body of nodes at most */
     const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
@@ -39387,6 +39756,7 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
     const csimi_store *s = &d->world->store;
     const csimi_look *l = &s->look;
     const csim_real h = d->frame->h;
+    /* the margin that detect.c gives to what does not move, and the thickness, which boxes of the tree do not hold */
     const csim_real grow = d->world->def.contact_distance / 2 + d->ahead * h * h * d->fall + s->bed_thickness;
     const csim_vec3 g = csim_v3(grow, grow, grow);
     int i, leaf, count = 0;
@@ -39398,12 +39768,12 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
         csimi_bounds_walk_in(&walk, &l->tree, csim_sub(csimi_load3(d->lower + 3 * i), g),
                              csim_add(csimi_load3(d->upper + 3 * i), g));
         while ((leaf = csimi_bounds_next(&walk)) >= 0) {
-            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue;
+            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue; /* one leaf may be near to several */
             d->seen[leaf] = 1;
             d->near[count++] = (uint64_t)l->leaf_body[leaf] << 32 | (uint32_t)l->leaf_part[leaf];
         }
     }
-    csimi_sort_near(d->near, count);
+    csimi_sort_near(d->near, count); /* by slot, then by part */
     return count;
 }
 
@@ -39418,7 +39788,7 @@ CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 u
     csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, g), csim_add(upper, g));
     while ((leaf = csimi_bounds_next(&walk)) >= 0) {
         const csimi_body *b = s->body + l->leaf_body[leaf];
-        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf]))
+        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf])) /* bodies of nodes have leaves too */
             shape[count++] = (uint64_t)(b->first_shape + l->leaf_part[leaf]);
     }
     csimi_sort_near(shape, count);
@@ -39438,12 +39808,13 @@ CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
     const csimi_store *s = &d->world->store;
     const bool a = csimi_lies(s, body_a) && s->body[body_a].motion == CSIM_DYNAMIC;
     const bool b = csimi_lies(s, body_b) && s->body[body_b].motion == CSIM_DYNAMIC;
-    const int other = a ? body_b : body_a;
-    if (!a && !b) return false;
-    if (a && b) return true;
+    const int other = a ? body_b : body_a; /* the one that is not asleep, if only one is */
+    if (!a && !b) return false; /* a contact as any */
+    if (a && b) return true; /* they sleep on the contacts they have */
+    /* ground and what stands still push nobody */
     if (csimi_lies(s, other) || (s->body[other].motion != CSIM_DYNAMIC && !csimi_goes(s, s->body + other))) return true;
     csimi_wake_island(d->world, a ? body_a : body_b);
-    d->woke = true;
+    d->woke = true; /* its items lie behind what this step sees: it begins anew */
     return true;
 }
 #endif
@@ -39454,24 +39825,27 @@ CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
 
 /* ---- ids and filters */
 
+/* Folds a number into a hash of 64 bits, so that names of many parts seldom meet. */
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
-    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-    h ^= h >> 30;
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
+    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
     h *= 0xbf58476d1ce4e5b9ull;
     h ^= h >> 27;
     return h;
 }
 
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+    /* with the generation: a body that takes over a slot has no contacts of the one before */
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
 }
 
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
+    /* by its number in the body: its place among all shapes changes when other bodies go */
     return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
 }
 
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
-    return csimi_side_key(s, slot, part | 0x40000000u);
+    return csimi_side_key(s, slot, part | 0x40000000u); /* apart from shapes of the same number */
 }
 
 CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape) {
@@ -39484,7 +39858,7 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, i
     csim_pair_info p;
     p.body_a = csimi_body_id_of(w, a);
     p.body_b = csimi_body_id_of(w, b);
-    p.shape_a = csimi_own_shape(s, a, shape_a);
+    p.shape_a = csimi_own_shape(s, a, shape_a); /* as the user counts them */
     p.shape_b = csimi_own_shape(s, b, shape_b);
     p.material_a = A->material;
     p.material_b = B->material;
@@ -39506,11 +39880,11 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
+        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue; /* a broken joint keeps nobody apart */
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }
-    csimi_radix_sort(d->excluded_count, &d->excluded, &other);
+    csimi_radix_sort(d->excluded_count, &d->excluded, &other); /* by the upper 32 bits, the low slot */
 }
 
 static bool csimi_excluded(const csimi_detector *d, int a, int b) {
@@ -39523,7 +39897,7 @@ static bool csimi_excluded(const csimi_detector *d, int a, int b) {
         else
             end = middle;
     }
-    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++)
+    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++) /* sorted by the low one alone */
         if (d->excluded[first] == pair) return true;
     return false;
 }
@@ -39532,10 +39906,10 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
     const csim_world *w = d->world;
     const csim_surface_def *p = csimi_surface_def_of(&w->store, a, shape_a),
                            *q = csimi_surface_def_of(&w->store, b, shape_b);
-    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
-    if (p->group > 0 && p->group == q->group) return false;
+    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false; /* both must want it */
+    if (p->group > 0 && p->group == q->group) return false;                         /* 0: no group */
     if (csimi_excluded(d, a, b)) return false;
-    if (w->def.filter) {
+    if (w->def.filter) { /* last, for it costs a call of the user's */
         csim_pair_info info = csimi_pair_of(w, a, shape_a, b, shape_b);
         return w->def.filter(w->def.callback_user, &info);
     }
@@ -39547,8 +39921,8 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
-    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL;
-    d->needed++;
+    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL; /* not counted: it is none */
+    d->needed++; /* counted without room too, so that a failed step tells how much it wants */
     if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
@@ -39556,7 +39930,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->part_a = c->part_b = -1;
+    c->part_a = c->part_b = -1; /* of a body of nodes, until told else */
 #if CSIMI_HAS_NODES
     c->shape_b = c->surface_b = c->self = -1;
 #endif
@@ -39571,7 +39945,7 @@ CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_
     c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->part_a = a->item;
     c->part_b = b->item;
-    c->meet = c->point_a = point;
+    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
     c->normal = normal;
     c->gap = gap;
     c->a = csimi_shape_place(s, a->item, point);
@@ -39582,7 +39956,7 @@ CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_
 /* ---- geometry that narrow phases share */
 
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
-    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
+    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object); /* its margin in them */
     return x.x >= lo[0] - grow && x.x <= hi[0] + grow && x.y >= lo[1] - grow && x.y <= hi[1] + grow &&
            x.z >= lo[2] - grow && x.z <= hi[2] + grow;
 }
@@ -39599,6 +39973,7 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
 
 /* The point `meet` moving with a triangle, whose foot has the weights; with the edge first that the foot is nearest. */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
+    /* the corner with the least weight faces that edge, and goes last */
     const int last = foot[0] < foot[1] && foot[0] < foot[2] ? 0 : foot[1] < foot[2] ? 1 : 2;
     csimi_place at;
     csim_real weight[3];
@@ -39607,7 +39982,7 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
         corner[k] = node[(last + 1 + k) % 3];
         weight[k] = foot[(last + 1 + k) % 3];
     }
-    at = csimi_place_face(corner, weight, 0);
+    at = csimi_place_face(corner, weight, 0); /* the foot itself */
     return csimi_place_off_face(s, corner, weight, csim_sub(meet, csimi_place_point(s, &at)));
 }
 
@@ -39635,6 +40010,7 @@ static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
 static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
     const csim_geometry *g = s->shape + shape;
     const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
+    /* 2 sin(angle / 2) times the farthest arm: the longest chord */
     return 2 * (g->bound + csim_length(g->local.position)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
@@ -39651,7 +40027,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
         int at = csimi_slot_of(r, kept[i].pair);
         next[i] = -1;
         if (!kept[i].pair) continue;
-        if (i > 0 && kept[i - 1].pair == kept[i].pair) {
+        if (i > 0 && kept[i - 1].pair == kept[i].pair) { /* the usual case: they follow each other */
             next[i - 1] = i;
             continue;
         }
@@ -39660,7 +40036,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
             r->table[at] = i;
             continue;
         }
-        for (last = r->table[at]; next[last] >= 0;) last = next[last];
+        for (last = r->table[at]; next[last] >= 0;) last = next[last]; /* apart from the others: behind the last */
         next[last] = i;
     }
 }
@@ -39685,9 +40061,10 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
     csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
-    now[0] = csimi_keep_pose(s, a->item);
+    now[0] = csimi_keep_pose(s, a->item); /* also for csimi_emit_kept */
     now[1] = csimi_keep_pose(s, b->item);
     if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
+    /* against each other: two that travel together have not moved */
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
@@ -39710,8 +40087,9 @@ CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const cs
         c->part_b = b->item;
         c->normal = n;
         c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+        /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
         c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
         c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
         c->meet = csim_add(now[0].position, k->arm[0]);
         own->meet_b = csim_add(now[1].position, k->arm[1]);
@@ -39729,7 +40107,7 @@ CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int sh
     k->pose[1] = csimi_keep_pose(s, shape_b);
     k->arm[0] = csim_sub(c->meet, k->pose[0].position);
     k->arm[1] = csim_sub(c->meet, k->pose[1].position);
-    k->gap = c->gap + c->radius;
+    k->gap = c->gap + c->radius; /* radius is thickness here, which a user may change */
     own->meet_b = c->meet;
 }
 
@@ -39763,7 +40141,7 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                              csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0; /* -1: all on a line, no third or fourth */
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM) return count; /* no face */
@@ -39779,13 +40157,14 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
     for (i = 0; i < count; i++) {
         const csim_real area = csimi_keep_area(t, pick[0], pick[1], i, n);
         for (k = 0; k < 2; k++)
-            if ((k ? -area : area) > most[k]) {
+            if ((k ? -area : area) > most[k]) { /* left of the line of the first two, right of it */
                 most[k] = k ? -area : area;
                 pick[2 + k] = i;
             }
     }
     for (i = k = 0; i < count && k < 4; i++)
         if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
+    /* areas are doubled on both sides; the four of before stay if nearly as good, for their impulses are known */
     if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
         csim_real deep = t[same[0]].gap;
         for (k = 1; k < 4; k++) deep = csimi_min(deep, t[same[k]].gap);
@@ -39806,14 +40185,14 @@ CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
         const csim_contact_info *last = d->world->store.contact + k;
         csim_real near = CSIMI_HUGE;
         for (i = 0; i < count && c[i].id != last->id;) i++;
-        if (i < count) continue;
+        if (i < count) continue; /* it is there again under its name */
         for (i = 0, heir = -1; i < count; i++) {
             const csim_vec3 way = csim_sub(c[i].meet, last->point);
             if (own[i].heir || csim_dot(way, way) >= near || csimi_keep_named(d, first, c[i].id) >= 0) continue;
             near = csim_dot(way, way);
             heir = i;
         }
-        if (heir >= 0) own[heir].heir = k + 1;
+        if (heir >= 0) own[heir].heir = k + 1; /* 0: none */
     }
 }
 
@@ -39834,12 +40213,13 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
     csimi_found_kept *own = f->kept + i;
     const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     const bool bounces = e > 0 && c->gap + f->h * approach < 0;
-    const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
-    f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
+    const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h; /* m/s, never pushes out */
+    f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;                /* a bounce is in phi already */
     own->kept.sag = csimi_sag_of(w, f, c);
     own->push = 0;
     if (c->gap < 0) {
         const csim_real deep = csimi_min(c->gap + def->slop + own->kept.sag, 0);
+        /* apart from base: a bounded frame takes it off phi again and pushes out by positions */
         own->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
     }
     return base + own->push;
@@ -39854,19 +40234,21 @@ enum { CSIMI_STANDS_AFTER = 2 };
 
 static bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
+    /* counts of steps are compared by their difference, which is right also where they wrap round */
     return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
 }
 
 CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
     const csimi_state *now = &w->store.state, *next = &f->next;
     int i;
-    w->scattered = false;
+    w->scattered = false; /* the commit writes this step's in order */
     for (i = 0; i < now->rigid_count; i++) {
         const size_t k = (size_t)i;
-        const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
+        const bool moves = csimi_any(next->velocity + 6 * k, 6) || /* speed decides how far a step looks ahead */
                            csimi_differ(next->com + 3 * k, now->com + 3 * k, 3) ||
                            csimi_differ(next->rotation + 4 * k, now->rotation + 4 * k, 4);
         if (now->rigid_mode[i] != CSIMI_FIXED && moves)
+            /* so many steps will have been done after this one */
             w->store.body[w->store.rigid_body[i]].rest.stirred = (uint32_t)w->steps + 1u;
     }
 }
@@ -39874,6 +40256,7 @@ CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
 /* ---- contacts of the last step by the pair of shapes they belong to, whose contacts follow each other */
 
 static bool csimi_same_shapes(const csim_contact_info *a, const csim_contact_info *b) {
+    /* slots alone: where a body goes, contacts are scattered, and nothing is found by them */
     return a->body_a.index1 == b->body_a.index1 && a->body_b.index1 == b->body_b.index1 && a->shape_a == b->shape_a &&
            a->shape_b == b->shape_b;
 }
@@ -39888,7 +40271,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
     const csim_contact_info *c = w->store.contact;
     const csim_real h = (csim_real)w->last_h;
     int i;
-    d->kept.table_size = 0;
+    d->kept.table_size = 0; /* nothing is found */
+    /* with another h the narrow phase looks another way ahead */
     if (w->scattered || csimi_differ(&h, &d->frame->h, 1)) return;
     csimi_last_clear(&d->kept, w->store.count.contacts);
     for (i = 0; i < w->store.count.contacts; i++)
@@ -39901,7 +40285,7 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
     csim_contact_info pair;
     int at;
     if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return -1;
-    pair.body_a.index1 = (uint32_t)a->body + 1u;
+    pair.body_a.index1 = (uint32_t)a->body + 1u; /* ids count from 1 */
     pair.body_b.index1 = (uint32_t)b->body + 1u;
     pair.shape_a = csimi_own_shape(s, a->body, a->item);
     pair.shape_b = csimi_own_shape(s, b->body, b->item);
@@ -39914,7 +40298,7 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
 CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
-    for (k = c; k < end && csimi_same_shapes(k, c); k++)
+    for (k = c; k < end && csimi_same_shapes(k, c); k++) /* the order of the last step */
         csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
 }
 
@@ -39935,10 +40319,12 @@ static bool csimi_nothing_moves(const csimi_store *s) {
    did: all later ones are the same until something is done. */
 CSIMI_FN void csimi_compare_step(csim_world *w) {
     const csim_world_def *d = &w->def;
+    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
     const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
     const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
-    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0; /* 0: not comparable */
     int i;
+    /* sags fade without the hash knowing of it */
     for (i = 0; i < w->store.count.kept && hash; i++) hash = csimi_fnv(hash, &w->store.kept[i].sag, sizeof(csim_real));
     w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
     w->alike_hash = hash;
@@ -39972,15 +40358,17 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     bool turned = false;
     int i;
     for (i = 0; i < n; i++) {
-        if (t[i].gap <= near + thickness) return false;
+        if (t[i].gap <= near + thickness) return false; /* one may touch in this step whatever it does */
+        /* the free motion ends within pad of this plane or behind it: its row may press */
         if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
     }
+    /* contacts stay where none turns the motion aside, and where nothing is cast: a is a field, b a grid or heights */
     if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
-    x.round += pad + thickness;
+    x.round += pad + thickness; /* a wider one that misses: so does whatever leaves the way by less */
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
     if (s->body[a->body].joints != 0 && s->body[b->body].joints != 0) return false; /* paths cannot stop such */
     p->a = a->item;
@@ -40013,6 +40401,7 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
                               int room) {
     const csimi_store *s = &d->world->store;
     const csim_real reach = a->margin + b->margin + (csimi_thickness_of(s, a) + csimi_thickness_of(s, b));
+    /* margins: how far both may come in the step; touches have gaps between the bare shapes */
     return csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
                             reach + csimi_far_of(d, a, b), out, room);
 }
@@ -40024,8 +40413,8 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
     int first, count;
     if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
     count = csimi_look_between(d, a, b, at, room);
-    if (count > room) return 0;
-    d->early[pair].touch = at;
+    if (count > room) return 0; /* the main pass looks again, with more room */
+    d->early[pair].touch = at; /* not null: known, also where nothing is found */
     return d->early[pair].count = count;
 }
 #endif
@@ -40048,6 +40437,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
             csimi_emit_standing(d, a, b, first);
         return;
     }
+    /* records are made here, pair by pair: their order is the same for any number of threads */
     if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
         out = d->early[d->pair].touch;
         n = d->early[d->pair].count;
@@ -40055,7 +40445,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         n = csimi_look_between(d, a, b, out, room);
     }
     if (n > room) {
-        d->needed += n - room;
+        d->needed += n - room; /* the step ends for want of capacity, and says how much */
         n = room;
     }
 #ifndef CONDSIM_NO_PATHS
@@ -40063,9 +40453,10 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #endif
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
+        /* named by the pair and its features, so that impulses of the last step are found again */
         csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
                                                     out[i].normal, out[i].gap - thickness);
-        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key);
+        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key); /* null: none is made */
     }
     csimi_keep_heirs(d, from, first);
 }
@@ -40095,7 +40486,9 @@ static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
     csim_real h = d->frame->h, g = csim_length(csimi_load3(s->gravity)), speed = 0, push = 0;
     int k;
     for (k = 0; k < 2; k++) {
+        /* points between the ends are no faster than the faster end */
         speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
+        /* gravity beyond the g that all have, which the return adds */
         push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]] +
                                    csimi_max(csimi_abs(s->node_gravity[node[k]]) - 1, 0) * g);
     }
@@ -40123,12 +40516,14 @@ static void csimi_add_edge(csimi_detector *d, const csimi_body *b, int group, in
 /* Edges so near along the cable that they always touch: less than four radii of cable between them. */
 static bool csimi_edges_next(const csimi_state *s, const csimi_body *b, int i, int j) {
     int apart = csimi_imax(i, j) - csimi_imin(i, j);
-    if (b->closed) apart = csimi_imin(apart, b->frame_count - apart);
+    if (b->closed) apart = csimi_imin(apart, b->frame_count - apart); /* the other way round the ring */
+    /* edge_data: an edge's length at rest; those beside each other share a node */
     return apart < 2 || (csim_real)(apart - 1) * s->edge_data[6 * i] < 4 * (b->radius + b->surface.thickness);
 }
 
 /* Whether a point at share t of edge k is the start of the edge after it. */
 static bool csimi_edge_passes(const csimi_body *b, int k, csim_real t) {
+    /* the last edge of an open cable keeps its end */
     return t >= 1 && (b->closed || k + 1 < b->first_frame + b->frame_count);
 }
 
@@ -40167,25 +40562,29 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     for (k = 0; k < 2; k++) {
         slot[k] = s->frame_body[edge[k]];
         radius[k] = s->body[slot[k]].radius + s->body[slot[k]].surface.thickness;
+        /* bit 28 keeps numbers of edges apart from those of shapes and vertices */
         key[k] = csimi_side_key(s, slot[k], (uint32_t)(edge[k] - s->body[slot[k]].first_frame) | 0x10000000u);
     }
     if (slot[0] == slot[1] && csimi_edges_next(state, s->body + slot[0], edge[0], edge[1])) return;
     n = csimi_edge_closest(state, edge, t, point);
     distance = csim_length(n);
-    if (!(distance - radius[0] - radius[1] <= reach)) return;
+    if (!(distance - radius[0] - radius[1] <= reach)) return; /* out of reach, or not a number */
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
+    /* filters are of two bodies: a cable that touches itself has been asked by self_contact */
     if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], -1, slot[1], -1)) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
-    if (!c) return;
+    if (!c) return; /* no room, or one of them slept */
     if (distance > 0)
         n = csim_scale(1 / distance, n);
     else
+        /* the lines cross: any direction across the second will do */
         n = csim_rotate(csimi_load_quat(state->frame + 4 * edge[1]), csim_v3(1, 0, 0));
     c->normal = n;
     c->radius = radius[0] + radius[1];
     c->gap = distance - c->radius;
-    c->point_a = csim_madd(point[0], -radius[0], n);
+    c->point_a = csim_madd(point[0], -radius[0], n); /* n points from b to a */
+    /* midway between the surfaces: both impulses act at one point and keep angular momentum */
     c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, csim_madd(point[1], radius[1], n)));
     c->a = csimi_place_edge(state, edge[0], c->meet);
     c->b = csimi_place_edge(state, edge[1], c->meet);
@@ -40204,16 +40603,18 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         self += b->self_contact;
     }
     for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
-    if (cables + self < 2) return 0;
+    if (cables + self < 2) return 0; /* one that does not touch itself has no partner */
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
+            /* -1: its edges pair with each other too */
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
     }
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
+        /* one group a body: what sleeps does not pair with itself */
         if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
@@ -40224,7 +40625,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
 
 /* ---- edges of sheets, and of cables at surfaces */
 
-enum { CSIMI_WINGS = 2 };
+enum { CSIMI_WINGS = 2 }; /* an inner edge has two triangles */
 
 /* An edge and the third corners of its triangles; their ways in the step. A vertex: an edge without length. */
 typedef struct csimi_sheet_edge {
@@ -40251,6 +40652,7 @@ static void csimi_sheet_corner(const csimi_detector *d, csimi_sheet_edge *e, int
     const csimi_state *s = &d->world->store.state;
     e->node[k] = node;
     e->x[k] = csimi_load3(s->x + 3 * (size_t)node);
+    /* ahead: 1.5 where contacts stop an impact (3 - e) / 2 steps ahead, else 1 */
     e->way[k] = csim_scale(d->ahead * d->frame->h, csimi_load3(s->v + 3 * (size_t)node));
 }
 
@@ -40265,6 +40667,7 @@ static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, c
     csim_real most = 0, distance;
     int k, i, j;
     for (i = 0; i < 2; i++)
+        /* points between corners move by means of theirs: no two of both edges are faster than the fastest corners */
         for (j = 0; j < 2; j++) most = csimi_max(most, csim_length(csim_sub(e[0].way[i], e[1].way[j])));
     for (*time = 0, k = 0; k < 32 && *time <= 1; k++) {
         csim_vec3 x[2], along[2];
@@ -40276,12 +40679,13 @@ static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, c
         *n = csim_sub(csim_madd(x[0], t[0], along[0]), csim_madd(x[1], t[1], along[1]));
         distance = csim_length(*n);
         if (distance <= reach) {
-            *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1]));
+            *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1])); /* they cross: no way between */
+            /* what is met at an end of an edge is a vertex, which has contacts of its own (points.c) */
             return t[0] > CSIM_R(1e-3) && t[0] < CSIM_R(0.999) &&
                    (e[1].node[0] == e[1].node[1] || (t[1] > CSIM_R(1e-3) && t[1] < CSIM_R(0.999)));
         }
-        if (!(most > 0)) return false;
-        *time += csimi_max(distance - reach, reach / 64) / most;
+        if (!(most > 0)) return false; /* neither comes nearer */
+        *time += csimi_max(distance - reach, reach / 64) / most; /* at least a 64th of reach: it comes to an end */
     }
     return false;
 }
@@ -40292,6 +40696,7 @@ static bool csimi_sheet_guards(const csimi_sheet_edge *e, const csimi_sheet_edge
     for (wing = 2; wing < 2 + other->wings; wing++) {
         const csim_vec3 a = csimi_sheet_at(other, 0, time), b = csimi_sheet_at(other, 1, time);
         const csim_vec3 c = csimi_sheet_at(other, wing, time);
+        /* twice the area, its sign the winding as seen along n */
         const csim_real area = csim_dot(n, csim_cross(csim_sub(b, a), csim_sub(c, a)));
         for (k = 0; k < 2 + e->wings; k++) {
             const csim_vec3 p = csimi_sheet_at(e, k, time);
@@ -40312,6 +40717,7 @@ static int csimi_sheet_ridge(const csimi_sheet_edge *e, csim_real time, csim_vec
     for (k = 2; k < 2 + e->wings; k++) {
         csim_vec3 w = csim_sub(csimi_sheet_at(e, k, time), x);
         csim_real rise = csim_dot(n, csim_normalize(csim_madd(w, -csim_dot(w, along), along)));
+        /* 0.1: a slope of 6 degrees */
         if (rise < CSIM_R(-0.1)) return -1;
         if (rise < CSIM_R(0.1)) ridge = 0;
     }
@@ -40327,6 +40733,7 @@ static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surf
     e->wings = 0;
     e->out = csim_v3(0, 0, 0);
     csimi_sheet_corner(d, e, 2, surface_node[u]); /* where numbers are beyond floats the walk finds none of them */
+    /* the walk gives whole leaves: the triangles that have both ends are picked out */
     while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
         const int *t = surface->triangle + 3 * (size_t)i;
         for (k = 0; k < 3; k++)
@@ -40353,10 +40760,11 @@ static int csimi_sheet_peak(const csimi_detector *d, const csimi_edge_search *q,
         const csim_vec3 normal = csimi_triangle_normal(surface, i);
         for (k = 0; k < 3 && t[k] != v; k++) {
         }
-        if (k == 3) continue;
+        if (k == 3) continue; /* not at v */
         csimi_sheet_corner(d, e, 2, node[t[(k + 1) % 3]]);
         csimi_sheet_corner(d, e, 3, node[t[(k + 2) % 3]]);
         e->wings = 2;
+        /* each vertex has a contact for one of its triangles, not for all */
         if (i < triangle || csimi_sheet_ridge(e, time, n) < 0) return -1;
         e->out = csim_add(e->out, normal);
         if (csimi_abs(csim_dot(normal, n)) <= most) continue;
@@ -40375,6 +40783,7 @@ static bool csimi_sheet_neighbours(const csimi_store *s, const csimi_body *b, co
     for (k = 0; k < 4; k++)
         x[k] = csimi_load3(s->surface_rest +
                            3 * ((size_t)b->first_surface + (size_t)s->node_user[e[k / 2].node[k % 2]]));
+    /* by the shape at rest: when it folds, what was apart may touch */
     for (k = 0; k < 2; k++) d[k] = csim_sub(x[2 * k + 1], x[2 * k]);
     csimi_closest_segments(x[0], d[0], x[2], d[1], t, t + 1);
     return csim_length(csim_sub(csim_madd(x[0], t[0], d[0]), csim_madd(x[2], t[1], d[1]))) < b->self_distance;
@@ -40390,9 +40799,9 @@ static void csimi_edge_ends(csimi_detector *d, csimi_edge_search *q) {
         const csim_real within = q->grow + csim_length(csim_sub(e->x[1], e->x[0]));
         csimi_surface_hit hit;
         csim_vec3 way = e->way[k], away;
-        q->end[k] = within;
+        q->end[k] = within; /* where nothing is nearer */
         q->rate[k] = 0;
-        if (B->kind == CSIM_BODY_CLOTH) {
+        if (B->kind == CSIM_BODY_CLOTH) { /* no inside */
             if (!csimi_surface_nearest(q->surface, e->x[k], within, NULL, &hit)) continue;
             q->end[k] = hit.distance;
         } else if (!csimi_surface_gap(&d->surfaces, q->slot[1], e->x[k], within, -1, &hit, q->end + k)) {
@@ -40402,8 +40811,9 @@ static void csimi_edge_ends(csimi_detector *d, csimi_edge_search *q) {
             const int node = s->surface_node[B->first_surface + q->surface->triangle[3 * hit.triangle + i]];
             way = csim_madd(way, -hit.weight[i] * d->ahead * d->frame->h, csimi_load3(s->state.v + 3 * (size_t)node));
         }
+        /* end is below 0 inside: away is outward there too */
         away = hit.distance > 0 ? csim_scale(1 / q->end[k], csim_sub(e->x[k], hit.point)) : hit.normal;
-        q->rate[k] = csim_dot(away, way);
+        q->rate[k] = csim_dot(away, way); /* m in the step */
     }
     q->ends = true;
 }
@@ -40416,6 +40826,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
     const csim_vec3 along = csim_sub(csimi_sheet_at(e, 1, time), csimi_sheet_at(e, 0, time));
     csim_real bulge;
     if (!q->ends) csimi_edge_ends(d, q);
+    /* how much nearer the surface is than the line between the distances of the ends says */
     bulge = (1 - t) * (q->end[0] + time * q->rate[0]) + t * (q->end[1] + time * q->rate[1]) -
             csim_dot(n, csim_sub(csim_madd(csimi_sheet_at(e, 0, time), t, along), csimi_sheet_at(e + 1, 0, time)));
     return bulge < r / 20 ? -1 : csimi_clamp((r / 2 - bulge) / 4, 0, r / 10);
@@ -40428,13 +40839,15 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
     csimi_surface_hit hit;
     csim_real gap;
     const int *corner;
+    /* cloth has no inside; else n may be outward already */
     if (d->world->store.body[q->slot[1]].kind == CSIM_BODY_CLOTH || csim_dot(*n, e[1].out) >= 0) return true;
     if (!csimi_surface_gap(&d->surfaces, q->slot[1], csim_madd(e->x[0], t, csim_sub(e->x[1], e->x[0])), q->grow, -1,
                            &hit, &gap) ||
-        !hit.inside)
+        !hit.inside) /* met from another side */
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
+    /* the nearest triangle is one at this edge */
     return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
@@ -40451,21 +40864,23 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
     for (k = 0; k < 2; k++) {
         const int slot = q->slot[k];
         const uint32_t u = (uint32_t)s->node_user[e[k].node[0]], v = (uint32_t)s->node_user[e[k].node[1]];
+        /* the lower number first: the id does not depend on who finds the edge */
         key[k] = csimi_mix64(csimi_point_key(s, slot, u < v ? u : v), u < v ? v : u);
         r[k] = s->body[slot].radius + s->body[slot].surface.thickness;
         point[k] = csim_madd(e[k].x[0], t[k], csim_sub(e[k].x[1], e[k].x[0]));
     }
-    r[0] -= left;
+    r[0] -= left; /* sinks as deep as its nodes leave */
     c = csimi_next_found(d, q->slot[0], q->slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     c->normal = n;
     c->radius = r[0] + r[1];
-    c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
+    c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius; /* now, though they may meet later */
     c->point_a = csim_madd(point[0], -r[0], n);
     c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
         const bool vertex = e[k].node[0] == e[k].node[1];
         const int *corner = e[k].node;
+        /* a vertex carries two other corners of a triangle, an edge one */
         const int triangle[3] = {corner[0], corner[vertex ? 3 : 1], corner[2]};
         weight[0] = 1 - t[k];
         weight[1] = t[k];
@@ -40474,7 +40889,7 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
                                            : csimi_place_over(&s->state, triangle, weight, c->meet);
     }
     c->a = place[0];
-    c->b = csimi_place_follow(&s->state, place[1]);
+    c->b = csimi_place_follow(&s->state, place[1]); /* vertices of reduced bodies move by coordinates */
 }
 
 /* Edge k of a triangle of the second against the edge at hand. Flat against flat the vertices say all where there are
@@ -40492,6 +40907,7 @@ static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, csimi_edge_search
     csimi_sheet_corner(d, e + 1, 1, node[to]);
     low = csimi_imin(p[0], p[1]) - csimi_imin(e[1].node[0], e[1].node[1]);
     other = csimi_imax(p[0], p[1]) - csimi_imax(e[1].node[0], e[1].node[1]);
+    /* of one sheet: each pair once, none that share a node, none that were neighbours at rest */
     if (q->slot[0] == q->slot[1] &&
         (low > 0 || (low == 0 && other >= 0) || e[1].node[0] == p[0] || e[1].node[0] == p[1] ||
          e[1].node[1] == p[0] || e[1].node[1] == p[1] || csimi_sheet_neighbours(s, A, e)))
@@ -40502,7 +40918,7 @@ static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, csimi_edge_search
     if (q->frame >= 0 && !csimi_edge_outward(d, q, t[0], from, to, &n)) return;
     ridge[0] = csimi_sheet_ridge(e, time, n);
     ridge[1] = csimi_sheet_ridge(e + 1, time, csim_scale(-1, n));
-    if (ridge[0] < 0 || ridge[1] < 0) return;
+    if (ridge[0] < 0 || ridge[1] < 0) return; /* that triangle is nearer than the edge */
     if (ridge[0] + ridge[1] == 0 && (csimi_sheet_guards(e, e + 1, time, n) || csimi_sheet_guards(e + 1, e, time, n)))
         return;
     if (q->frame >= 0 && (left = csimi_edge_left(d, q, t[0], time, n)) < 0) return;
@@ -40516,7 +40932,7 @@ static CSIMI_NOINLINE void csimi_sheet_corner_pair(csimi_detector *d, csimi_edge
     const int node = s->surface_node[s->body[q->slot[1]].first_surface + v];
     csim_real t[2], time, left;
     csim_vec3 n;
-    csimi_sheet_corner(d, q->e + 1, 0, node);
+    csimi_sheet_corner(d, q->e + 1, 0, node); /* a vertex: no length */
     csimi_sheet_corner(d, q->e + 1, 1, node);
     if (!csimi_sheet_edges_meet(q->e, q->reach, t, &n, &time)) return;
     if (csimi_sheet_peak(d, q, triangle, v, time, csim_scale(-1, n), q->e + 1) < 0) return;
@@ -40545,6 +40961,7 @@ static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, con
     q->slot[1] = b->body;
     q->surface = csimi_surface_of(&d->surfaces, b->body);
     q->reach = A->radius + A->surface.thickness + B->radius + B->surface.thickness + margin;
+    /* the search goes with the mean way, so that a sheet that flies as a whole is no larger for it */
     q->grow = csimi_sheet_way(d, B, &q->mean) + q->reach;
     q->frame = -1;
 }
@@ -40585,6 +41002,7 @@ static void csimi_edge_search_on(csimi_detector *d, csimi_edge_search *q) {
     csimi_surface_walk walk;
     int i, j;
     for (i = 0; i < 2; i++) csimi_search_widen(q, q->e->x[i], q->e->way[i], &low, &high);
+    /* by the boxes, which are of the start, and then triangle by triangle */
     walk = csimi_surface_walk_in(q->surface, csim_sub(low, extra), csim_add(high, extra));
     low = csim_sub(low, touching);
     high = csim_add(high, touching);
@@ -40611,7 +41029,7 @@ CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const
             csimi_sheet_corner(d, e, 0, node[(k + 1) % 3]);
             csimi_sheet_corner(d, e, 1, node[(k + 2) % 3]);
             if (beyond >= 0 && e->node[0] > e->node[1]) continue; /* the triangle beyond has it */
-            csimi_sheet_corner(d, e, 2, node[k]);
+            csimi_sheet_corner(d, e, 2, node[k]); /* the corner across from the edge */
             e->wings = 1 + (beyond >= 0);
             if (beyond >= 0) csimi_sheet_corner(d, e, 3, beyond);
             csimi_edge_search_on(d, &q);
@@ -40623,11 +41041,11 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, cons
     const csimi_body *A = d->world->store.body + a->body;
     csimi_edge_search q;
     int i, k;
-    csimi_edge_search_start(&q, d, a, b, a->push + b->push);
+    csimi_edge_search_start(&q, d, a, b, a->push + b->push); /* without speed: ways are followed */
     q.e->wings = 0;
     for (i = 0; i < A->frame_count; i++) {
         q.frame = A->first_frame + i;
-        q.ends = false;
+        q.ends = false; /* asked for by the first contact */
         for (k = 0; k < 2; k++) csimi_sheet_corner(d, q.e, k, d->world->store.state.edge_node[2 * q.frame + k]);
         csimi_edge_search_on(d, &q);
     }
@@ -40669,7 +41087,7 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
-    if (p->node < 0) c->radius -= own;
+    if (p->node < 0) c->radius -= own; /* it is at the surface of the body: only thicknesses are left */
     c->part_a = p->shape;
 }
 
@@ -40682,7 +41100,8 @@ static bool csimi_meets_on_its_way(const csim_geometry *g, const csim_hull_data 
     csim_real low = 0, high = 1, t = 1, distance;
     uint32_t zone;
     int k;
-    if (g->field || !(*gap > push)) return true;
+    if (g->field || !(*gap > push)) return true; /* no convex distance; or near */
+    /* bisection for the first share of the way at which the point is within r, or nearest */
     for (k = 0; k < 24 && high - low > CSIM_R(1e-6); k++) {
         distance = csim_shape_distance(g, hulls, pose, csim_madd(x, t, way), n, &zone);
         if (distance > r && csim_dot(*n, way) < 0)
@@ -40692,6 +41111,7 @@ static bool csimi_meets_on_its_way(const csim_geometry *g, const csim_hull_data 
         t = (low + high) / 2;
     }
     distance = csim_shape_distance(g, hulls, pose, csim_madd(x, low, way), n, &zone);
+    /* the same plane, with the gap that the point has to it at the start of the step */
     *gap = distance - r - low * csim_dot(*n, way);
     return distance <= r + push;
 }
@@ -40716,7 +41136,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
         const csim_vec3 n = csim_rotate(b->at.rotation, foot[i].normal);
         csimi_found_contact *c;
         int alike = 0;
-        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way;
+        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way; /* so that ids differ */
         c = csimi_next_found(d, p->body, b->body,
                              csimi_mix64(p->key, csimi_mix64(csimi_shape_key(s, b), (uint64_t)(FEET * way + alike))));
         if (!c) continue;
@@ -40740,7 +41160,7 @@ static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, con
     csim_vec3 way, ahead = *n;
     csim_real off = *gap;
     bool meets;
-    if (!(*gap > p->push)) return true;
+    if (!(*gap > p->push)) return true; /* near enough for the nearest plane to be that of the contact */
     way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
     if (!(*gap + csim_dot(*n, way) < p->push)) return !sheet || s->shape[b->item].field; /* as distance is convex */
     meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
@@ -40759,6 +41179,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
+    /* a level bends both ways: one nearest plane would not hold a node in a corner of it */
     if (s->shape[b->item].kind == CSIM_SHAPE_TRIANGLES) {
         csimi_probe_triangles(d, p, b);
         return;
@@ -40768,7 +41189,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = c->part_b = b->item;
+    c->shape_b = c->part_b = b->item; /* shape_b: penetration is measured by the shape, not by this plane */
     c->radius = r;
     c->point_a = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
@@ -40854,7 +41275,9 @@ static bool csimi_sheet_was(const csimi_detector *d, const csimi_probe *p, const
     const csimi_store *s = &d->world->store;
     int k, at;
     for (k = 0; k < 3; k++) {
+        /* with any rank: those that ranks count may have come or gone since */
         at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, side, (uint32_t)k));
+        /* normals of contacts look to the point: on side 1 against that of the triangle */
         if (at >= 0 && csim_dot(s->contact[at].normal, n) * (side ? -1 : 1) > turned) return true;
     }
     return false;
@@ -40877,7 +41300,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     skip.sheet = true;
     skip.vertex = p->self;
     skip.rest = s->surface_rest + 3 * (size_t)B->first_surface;
-    skip.radius = B->self_distance;
+    skip.radius = B->self_distance; /* what was nearer at rest is no other layer */
     for (skip.met_count = 0; skip.met_count < 3; skip.met_count++) {
         csimi_found_contact *c;
         csimi_place foot;
@@ -40885,6 +41308,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         bool below, around, crossed;
         if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
+        /* towards the point; nearer than this that is made of rounding, and the triangle's own normal stays */
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
@@ -40894,12 +41318,13 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
                   !csimi_sheet_was(d, p, b, hit.normal, below, turned);
         skip.crossed[skip.met_count] = crossed; /* it slid over triangles that moved, and came out behind them */
         side[skip.met_count] = below != crossed;
-        gap = (crossed ? -hit.distance : hit.distance) - r;
+        gap = (crossed ? -hit.distance : hit.distance) - r; /* signed from the side it was on */
         n = csim_scale(crossed ? -1 : 1, n);
+        /* corner to corner is seen twice: of two vertices of one sheet the lower tells it, else the other body */
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         way = csimi_probe_way(d, p, foot);
-        reach = csimi_min(p->reach, p->push + csim_length(way));
+        reach = csimi_min(p->reach, p->push + csim_length(way)); /* its own speed, not the fastest of its body */
         if (hit.border && !crossed && csimi_passes_by(surface, &hit, p->x, way) - r > p->push) continue;
         if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, 0))) continue;
         met[skip.met_count] = c;
@@ -40911,6 +41336,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
     for (k = 0; k < skip.met_count; k++)
+        /* names wait until all layers are known: ranks count them */
         if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
 }
 
@@ -40928,10 +41354,11 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         csimi_probe_sheet(d, p, b);
         return;
     }
+    /* inside of another body it is found however deep it is */
     if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
     gap = distance - r;
     surface = csimi_surface_of(&d->surfaces, b->body);
-    if (p->met && hit.feature >= 4 && !hit.inside) return;
+    if (p->met && hit.feature >= 4 && !hit.inside) return; /* the corner has this contact from its side */
     foot = csimi_surface_place(s, B, surface, &hit, hit.point);
     reach = csimi_min(p->reach, p->push + csim_length(csimi_probe_way(d, p, foot)));
     if (gap > reach) return;
@@ -40955,9 +41382,10 @@ static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a,
     p.body = a->body;
     p.node = node;
     p.self = p.shape = -1;
+    /* of two surfaces the higher slot leaves corners to the vertices of the other, and so do particles with a radius */
     p.met = b->kind == CSIMI_OBJECT_SOLID &&
             (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body : A->radius > 0);
-    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
+    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]); /* the user's number: it stays */
     p.x = csimi_load3(s->state.x + 3 * node);
     p.v = csimi_load3(s->state.v + 3 * node);
     p.radius = A->radius + A->surface.thickness;
@@ -40997,11 +41425,12 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
     if (g->field && s->body[b->body].kind == CSIM_BODY_CLOTH) return; /* its vertices see the field */
     p.body = a->body;
     p.node = p.self = -1;
-    p.met = true;
+    p.met = true; /* vertices of the solid look for the shape too */
     p.shape = a->item;
     p.reach = a->margin + b->margin;
     p.push = a->push + b->push;
     csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    /* nodes of the field in a ball about the solid, not all of it */
     if (g->kind == CSIM_SHAPE_HEIGHTS) {
         const csim_vec3 lower = csimi_load3(d->lower + 3 * (b - d->object)),
                         upper = csimi_load3(d->upper + 3 * (b - d->object));
@@ -41025,6 +41454,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
     }
 }
 
+/* Vertices against the triangles of their own body that were far enough from them at rest. */
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
     csimi_store *s = &d->world->store;
     const csimi_object *a = d->object + i;
@@ -41081,10 +41511,11 @@ typedef struct csimi_edge_meeting {
 /* Whether the edge may come within reach, and nearer than the line between its ends' distances: the distance to what is
    convex is convex along it, so it stays above the tangents at its ends, which are lowest where they meet. */
 static bool csimi_edge_bulges(const csimi_edge_meeting *m, csim_real reach) {
+    /* t goes along the edge from 0 to 1; slopes are by t */
     const csim_real fall = m->end[1] - m->end[0], opening = m->slope[1] - m->slope[0];
     csim_real t;
-    if (m->shape->field) return true;
-    if (!(opening > 0)) return false;
+    if (m->shape->field) return true; /* levels and meshes need not be convex */
+    if (!(opening > 0)) return false; /* the distance is as good as linear: the nodes say all */
     t = csimi_clamp((fall - m->slope[0]) / -opening + 1, 0, 1);
     return m->end[0] + m->slope[0] * t < reach && (fall - m->slope[0]) * t > m->edge.radius / 20;
 }
@@ -41101,7 +41532,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     const csim_real bulge = ((1 - along) * m->end[0] + (1 + along) * m->end[1]) / 2 - r - t->gap;
     const csim_real left = csimi_clamp((r / 2 - bulge) / 4, 0, r / 10);
     csimi_found_contact *c;
-    if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return;
+    if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return; /* at an end: the node has it */
     c = csimi_next_found(
         d, m->a->body, m->b->body,
         csimi_mix64(csimi_side_key(s, m->a->body, (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
@@ -41171,12 +41602,13 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
         const csim_vec3 x = csimi_load3(s->state.x + 3 * node[0]), y = csimi_load3(s->state.x + 3 * node[1]);
         const csim_real half = csim_length(csim_sub(y, x)) / 2;
         const csim_vec3 middle = csim_scale(CSIM_R(0.5), csim_add(x, y));
+        /* from cheap to dear: bounds, the level under the edge, distances of its ends, the collision itself */
         if (!csimi_near(d, b, middle, a->margin + half + A->radius + A->surface.thickness) ||
             csimi_edge_over_plane(&m, x, y, reach + A->radius + A->surface.thickness) ||
             !csimi_edge_set(s, &m, reach) || !csimi_edge_bulges(&m, reach + m.edge.radius))
             continue;
         n = csim_collide(&m.edge, m.at, m.shape, m.pose, s->hull, reach, out, room);
-        for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i);
+        for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i); /* n: those without room too */
     }
 }
 #endif
@@ -41195,10 +41627,12 @@ typedef struct csimi_sense {
     csim_real reach, gap; /* beyond reach nobody asks; the least so far */
 } csimi_sense;
 
+/* Convex and bounded: what GJK distances take. Half-spaces have no bounds, fields are not convex. */
 static bool csimi_is_round(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
 
 static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real thickness) {
     csim_vec3 on, n;
+    /* 0 where they overlap: a sensor tells no depth */
     const csim_real gap = csimi_convex_distance(&q->convex, csim_v3(0, 0, 0), c, &on, &n) - thickness;
     q->gap = csimi_min(q->gap, gap);
 }
@@ -41221,21 +41655,23 @@ static void csimi_sense_shape(csimi_sense *q) {
     int i, n;
     if (q->round && csimi_is_round(g)) {
         csimi_convex_of(&c, g, s->hull, q->other->at);
-        csimi_sense_convex(q, &c, thickness);
+        csimi_sense_convex(q, &c, thickness); /* of the other; that of the sensor comes last */
         return;
     }
     n = csimi_collide_at(q->g, q->sensor->at, g, q->other->at, s->hull, q->reach + thickness, out, room);
+    /* n counts all touches, room those that were written */
     for (i = 0; i < csimi_imin(n, room); i++) q->gap = csimi_min(q->gap, out[i].gap - thickness);
 }
 
 static void csimi_sense_cable(csimi_sense *q, const csimi_body *b, csim_real radius) {
     const csimi_state *s = &q->d->world->store.state;
     int i, k;
+    /* at 0 it is seen, and nearer edges tell no more */
     for (i = b->first_frame; i < b->first_frame + b->frame_count && q->gap > 0; i++) {
         csimi_convex edge;
         csim_real ends[6];
         for (k = 0; k < 2; k++) csimi_store3(ends + 3 * k, csimi_load3(s->x + 3 * (size_t)s->edge_node[2 * i + k]));
-        csimi_convex_segment(&edge, ends, radius);
+        csimi_convex_segment(&edge, ends, radius); /* a capsule: nodes alone would let the cable lie unseen */
         csimi_sense_convex(q, &edge, 0);
     }
 }
@@ -41250,15 +41686,16 @@ static void csimi_sense_surface(csimi_sense *q, const csimi_body *b, csim_real t
     csim_real gap;
     int i, k;
     csimi_convex_bounds(&q->convex, &lower, &upper);
-    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e));
+    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e)); /* leaves that come within reach */
     while (q->gap > 0 && (i = csimi_surface_walk_next(&walk)) >= 0) {
         csimi_convex face;
         csim_real corner[9];
         for (k = 0; k < 3; k++)
             csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)surface->triangle[3 * i + k]));
-        csimi_convex_points(&face, corner, 3);
+        csimi_convex_points(&face, corner, 3); /* the triangle as a convex of three points */
         csimi_sense_convex(q, &face, thickness);
     }
+    /* no triangle cuts it: it is all inside or all outside, and its middle tells which; cloth has no inside */
     if (q->gap > 0 && b->kind != CSIM_BODY_CLOTH &&
         csimi_surface_gap(&q->d->surfaces, q->other->body, csim_scale(CSIM_R(0.5), csim_add(lower, upper)), 0, -1, &hit,
                           &gap) &&
@@ -41275,7 +41712,7 @@ static void csimi_sense_nodes(csimi_sense *q) {
         csimi_sense_cable(q, b, b->radius + thickness);
     } else if (q->round && b->triangle_count > 0) {
         csimi_sense_surface(q, b, b->radius + thickness);
-    } else {
+    } else { /* half-spaces, meshes, heights; bodies of loose nodes */
         for (i = b->first_node; i < b->first_node + b->node_count && q->gap > 0; i++)
             csimi_sense_point(q, csimi_load3(s->state.x + 3 * (size_t)i), b->radius + thickness);
     }
@@ -41293,6 +41730,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_obj
     q.other = other;
     q.g = s->shape + sensor->item;
     q.round = csimi_is_round(q.g);
+    /* touch_off: what is farther neither begins nor goes on to be seen */
     q.reach = csimi_touch_off(d->world) + s->skin[sensor->item].surface.thickness;
     q.gap = CSIMI_HUGE;
     if (q.round) csimi_convex_of(&q.convex, q.g, s->hull, sensor->at);
@@ -41300,7 +41738,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_obj
         csimi_sense_shape(&q);
     else
         csimi_sense_nodes(&q);
-    if (!(q.gap <= q.reach)) return;
+    if (!(q.gap <= q.reach)) return; /* the bounds met, the shapes do not */
     found->sensor = sensor->item;
     found->body = other->body;
     found->shape = other->kind == CSIMI_OBJECT_SHAPE ? other->item : -1;
@@ -41327,13 +41765,15 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     for (pass = 0; pass < 2; pass++) {
         const int below = pass ? b : a, other = pass ? a : b;
         int above = csimi_link_above(&s->state, below);
+        /* links without a joint count as one with the link that carries them */
         while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
             above = csimi_link_above(&s->state, above);
-        if (above == other) return true;
+        if (above == other) return true; /* a joint joins the two: their shapes may overlap there */
     }
     return false;
 }
 
+/* By category, group, links and the user's filter; -1: a body of nodes, which has no shapes. */
 static bool csimi_objects_may_touch(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     return csimi_may_touch(d, a->body, a->kind == CSIMI_OBJECT_SHAPE ? a->item : -1, b->body,
                            b->kind == CSIMI_OBJECT_SHAPE ? b->item : -1);
@@ -41351,7 +41791,9 @@ static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_o
 
 static bool csimi_objects_meet(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     const csimi_store *s = &d->world->store;
+    /* neither can be moved: an impulse between them would act on nothing */
     if (s->body[a->body].motion != CSIM_DYNAMIC && s->body[b->body].motion != CSIM_DYNAMIC) return false;
+    /* two shapes of one body: links of a tree with self_contact, where categories and filters have no say */
     return a->body == b->body ? !csimi_neighbours(s, a->item, b->item) : csimi_objects_may_touch(d, a, b);
 }
 
@@ -41375,7 +41817,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    d->pair = pair;
+    d->pair = pair; /* by which csimi_collide_shapes looks up what threads found */
     if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
     if (csimi_are_shapes(d, &a, &b)) {
         csimi_collide_shapes(d, a, b);
@@ -41384,7 +41826,8 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
         csimi_trade(&a, &b); /* the solid first */
     csimi_collide_points(d, a, b);
-    if (a->kind != CSIMI_OBJECT_SOLID) return;
+    if (a->kind != CSIMI_OBJECT_SOLID) return; /* particles have neither edges nor a surface */
+    /* what is narrower than the nodes of a cable are apart would go through between them */
     if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
     for (k = 0; k < 2 && b->kind == CSIMI_OBJECT_SOLID; k++) {
         const csimi_object *cable = k ? b : a, *of = k ? a : b;
@@ -41392,10 +41835,12 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
         if (C->kind == CSIM_BODY_CABLE && C->edge_contact && d->world->store.body[of->body].edge > 0)
             csimi_touch_surface(d, cable, of);
     }
+    /* the other side: points of b in the surface of a, so that a fine body does not go through a coarse one */
     if (b->kind == CSIMI_OBJECT_SHAPE)
         csimi_collide_samples(d, b, a);
     else
         csimi_collide_points(d, b, a);
+    /* borders and folds of two sheets cross where no vertex of either comes near the other */
     if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
         csimi_touch_sheets(d, a, b);
 }
@@ -41420,6 +41865,7 @@ static void csimi_early_range(void *context, int begin, int end) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
         if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
+        /* room of the range's own; where it does not do, the pair is left to the main pass, which finds the same */
         if (!skin[a->item].sensor && !skin[b->item].sensor)
             at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
     }
@@ -41427,6 +41873,7 @@ static void csimi_early_range(void *context, int begin, int end) {
 
 CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
     csimi_early_job job;
+    /* the filter of the user is asked by the thread that steps alone; up to one range there is nothing to share */
     if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;
     job.d = d;
     d->early = CSIMI_PUSH(arena, csimi_early, pairs);
@@ -41435,6 +41882,7 @@ CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *are
         d->early = NULL;
     else
         csimi_parallel(&d->world->def.tasks, pairs, CSIMI_EARLY_PAIRS, csimi_early_range, &job);
+    /* no room to look ahead is no failure: the pairs are then collided one by one */
     arena->overflow = false;
 }
 #endif
@@ -41443,14 +41891,14 @@ CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *are
 /* step/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    size_t objects = (size_t)n->shapes + (size_t)n->bodies;
+    size_t objects = (size_t)n->shapes + (size_t)n->bodies; /* one a shape, one a body of nodes */
     d->object = CSIMI_PUSH(arena, csimi_object, objects);
     d->lower = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->upper = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->group = CSIMI_PUSH(arena, int, objects);
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
-    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links); /* twice: sorting wants a second half */
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
@@ -41479,16 +41927,18 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     o->kind = kind;
     o->body = body;
     o->item = item;
+    /* m, half of the contact distance: the other object brings the other half */
     o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
-    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin;
+    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
     m = csim_v3(o->margin, o->margin, o->margin);
     csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
     csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
     if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
-    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0;
+    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0; /* what lies in bed meets only what is awake */
+    /* a negative group pairs with its like too: links of one tree may meet */
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
     if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
@@ -41501,11 +41951,11 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
+    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v; /* t: skin around the shape */
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
     d->frame->margin[shape] = 0;
-    if (s->skin[shape].disabled) return;
+    if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -41514,7 +41964,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
         turn = V->w;
         v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn)); /* no point is faster */
     } else if (b->kind == CSIM_BODY_TREE) {
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
@@ -41525,13 +41975,14 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         turn = csimi_load3(u + 3);
         v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
         speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
-        if (b->motion == CSIM_DYNAMIC)
+        if (b->motion == CSIM_DYNAMIC) /* what the user pushes with in this step, and gravity beyond its single share */
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
     d->object[d->count].v = v;
+    /* a ball that turns about its middle stays where it is */
     d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
@@ -41540,7 +41991,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
 static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_store *s = &d->world->store;
     const csimi_body *b = s->body + slot;
-    bool particle = b->kind == CSIM_PARTICLE;
+    bool particle = b->kind == CSIM_PARTICLE; /* else one object for the whole surface of a body of nodes */
     int i, n = particle ? 1 : b->surface_count;
     csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
@@ -41552,9 +42003,9 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
-        speed2 = csimi_max(speed2, csim_dot(v, v));
+        speed2 = csimi_max(speed2, csim_dot(v, v)); /* the fastest node widens the bounds of all */
         push2 = csimi_max(push2, csim_dot(f, f));
-        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1);
+        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
                      CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
@@ -41583,7 +42034,7 @@ static void csimi_add_objects(csimi_detector *d) {
 static void csimi_add_still_objects(csimi_detector *d) {
     const csimi_store *s = &d->world->store;
     int i;
-    d->first_still = d->count;
+    d->first_still = d->count; /* objects before it are awake */
     d->near_count = csimi_still_near(d);
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
@@ -41591,6 +42042,7 @@ static void csimi_add_still_objects(csimi_detector *d) {
         if (b->disabled) continue;
         if (b->shape_count > 0)
             csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        /* near is sorted by slot and lists each edge of a cable: the body is one object, once */
         else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);
     }
@@ -41601,7 +42053,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
     f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
-    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs); /* the largest seen, to be asked for */
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", (double)pairs,
@@ -41616,19 +42068,21 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
     d.frame = f;
-    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
+    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1; /* (3 - e) / 2 at e = 0 */
     d.fall = csim_length(csimi_load3(w->store.state.gravity));
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
-    csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
+    csimi_list_excluded(&d, d.excluded + w->store.capacity.links); /* the second half is room to sort */
+    /* one table for either: pairs of kept rows, or pairs of shapes that stand */
     if (csimi_keeps(w))
         csimi_index_kept(w, &d.kept, d.kept_next);
     else
         csimi_index_standing(&d);
-    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
+    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w); /* they wake with theirs */
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
     csimi_add_still_objects(&d);
+    /* vertices ask on which side of a sheet they were; sheets in bed are not counted */
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
@@ -41636,12 +42090,15 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #if CSIMI_SIDE_BY_SIDE
     csimi_collide_early(&d, pairs, arena);
 #endif
+    /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
-    for (i = 0; i < d.first_still; i++)
+    for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    /* edges have a broad phase of their own, in the same room for pairs */
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
-    if (d.woke) return CSIMI_AGAIN;
-    f->stats->contacts = d.needed;
+    if (d.woke) return CSIMI_AGAIN; /* somebody who woke is not among the objects */
+    f->stats->contacts = d.needed;  /* those beyond the capacity too */
+    /* sleepers' contacts and rows of rolling take room in the same capacity */
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
@@ -41673,11 +42130,11 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     csim_real gap;
     uint32_t feature;
     csim_vec3 n;
-    if (f->shape_b >= 0)
+    if (f->shape_b >= 0) /* node against shape: the shape's own distance, also round corners */
         return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
                                    &feature) -
                f->radius;
-    if (f->surface_b >= 0)
+    if (f->surface_b >= 0) /* against the surface of a solid */
         return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
                    ? gap - f->radius
                    : 0; /* farther than it was */
@@ -41688,6 +42145,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     (void)w;
     (void)surfaces;
 #endif
+    /* else by what both points, which met at one place, have moved apart along the normal that turns with b */
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }
 
@@ -41729,6 +42187,7 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
     csim_real J[9 * CSIMI_PLACE_TERMS];
     int block[CSIMI_PLACE_TERMS], n;
     *mass = 0;
+    /* terms of what stands would be worked out only to be dropped */
     if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
     n = csimi_place_terms(s, p, point, block, J);
     *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
@@ -41754,6 +42213,7 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
     csim_real deep;
     if (gap >= 0) return gap / h;
     deep = csimi_min(gap + def->slop, 0);
+    /* slop is left, and the push is no faster than push_out_speed, or what was deep would be thrown */
     return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
 }
 
@@ -41761,11 +42221,14 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
     csim_real phi = csimi_gap_velocity(def, gap, f->h), e = approach < -def->restitution_threshold ? restitution : 0;
+    /* these solvers have their own use for gaps: no share, no speed limit, no bounce */
     if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
     if (def->integrator == CSIM_BACKWARD_EULER)
+        /* the faster of push out and bounce, not the sum */
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
     if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
         return e > 0 && gap + f->h * csimi_min(approach, free_end) < 0 ? csimi_min(phi, e * approach) : phi;
+    /* an impact is stopped at e = 0 too: at the midpoint phi = 0 would be e = 1 */
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }
@@ -41797,13 +42260,13 @@ CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, 
 
 /* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
-    csim_real trace = 0, JI[9];
+    csim_real trace = 0, JI[9]; /* of J M^-1 J', 1/kg */
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
         if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
-        if ((block[i] - s->node_count) % 2 == 0) {
+        if ((block[i] - s->node_count) % 2 == 0) { /* the first of a body's two blocks is its place */
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
             continue;
         }
@@ -41823,8 +42286,9 @@ static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_con
         c->b = side;
     else
         c->a = side;
+    /* A holds M / theta */
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
-    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
+    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k]; /* u = R (side a - side b) + phi */
     csimi_addmul3(c->R, moved, c->phi);
 }
 
@@ -41840,13 +42304,14 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
         CSIMI_MEMCPY(J, D, 9 * sizeof *J);
         return 1;
     }
-    if (p->kind != CSIMI_PLACE_LINK) return 0;
-    at = csimi_place_point(s, p);
+    if (p->kind != CSIMI_PLACE_LINK) return 0; /* the world does not turn */
+    at = csimi_place_point(s, p);              /* any point of the link would do: differences alone count */
     n = csimi_place_terms(s, p, at, block, base);
     for (axis = 0; axis < 2; axis++) {
         csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
         for (i = 0; i < n; i++)
             for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
+                /* w_x from the point along y; w_y and w_z from that along x */
                 if (axis == 1) {
                     J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
                     continue;
@@ -41866,13 +42331,13 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
 static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
                                                  int *block, csim_real *J) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0))); /* of b, as of the coordinate */
     csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
     int end, n = 0, k, count;
     for (end = 0; end < 2; end++) {
         const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
         const csimi_place *at = j->end + end;
-        csimi_store3(D, e);
+        csimi_store3(D, e); /* first row of D: J has the rate in its first row */
         if (j->kind == CSIM_JOINT_HINGE) {
             n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
         } else if (at->kind == CSIMI_PLACE_RIGID) {
@@ -41880,6 +42345,7 @@ static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csi
             block[n] = s->node_count + 2 * at->item;
             csimi_store3(J + 9 * n++, e);
             block[n] = s->node_count + 2 * at->item + 1;
+            /* at the point of a on both bodies, as a slider's own row is: e . (w x r) = (r x e) . w */
             csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
         } else if (at->kind == CSIMI_PLACE_LINK) {
             count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
@@ -41896,7 +42362,7 @@ static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csi
 /* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
 CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
                               csim_contact *c) {
-    const csim_real factor = k ? j->scale * j->ratio : j->scale;
+    const csim_real factor = k ? j->scale * j->ratio : j->scale; /* first - ratio second, in metres */
     const csimi_joint *other = csimi_geared(w, j, k);
     csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
     int block[2 * CSIMI_PLACE_TERMS], n = 1;
@@ -41906,7 +42372,7 @@ CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_st
         const csimi_tree_link *link = s->tree_link + j->end[k].item;
         CSIMI_MEMSET(J, 0, 9 * sizeof *J);
         block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
-        J[link->coord % 3] = factor;
+        J[link->coord % 3] = factor; /* coordinates are packed by threes */
     }
     csimi_joint_side(f, s, c, k, n, block, J);
 }
@@ -41928,7 +42394,7 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
     com = csimi_load3(s->com + 3 * (size_t)p->item);
     turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    half = f->h * csim_length(turn) / 2;
+    half = f->h * csim_length(turn) / 2; /* rad, t/2 */
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
@@ -41947,15 +42413,15 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
         const int k = p->item;
         if (csimi_link_weighs(s, p)) { /* the link by itself */
             const csimi_tree_link *l = s->tree_link + k;
-            push += 3 / l->mass;
-            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
+            push += 3 / l->mass;                                         /* what hangs on the link is left out */
+            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]); /* 3 / mean moment: tr I^-1 of a round one */
         }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
             s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
     }
-    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
+    return turn > 0 ? CSIMI_SQRT(push / turn) : 1; /* m, near the radius of gyration; nothing turns: any */
 }
 
 /* R J v + phi of a row at the velocities of the frame. */
@@ -41981,6 +42447,7 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
    wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
    does dry friction of a joint, and neither law knows of the other. */
 
+/* Whether a couple can turn it: given bodies and massless links are left out of the mass. */
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
     return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
@@ -42022,7 +42489,7 @@ static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -cs
    friction of the step before turned it by. */
 static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
                                      csim_vec3 push, csim_real inertia, csim_real bound) {
-    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn; /* couple: on b friction acts reversed, and so does its turn */
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
@@ -42031,6 +42498,7 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
             couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    /* faster than the couple can stop, its direction is that of the turn alone */
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
 }
 
@@ -42043,19 +42511,21 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     const csimi_place *end[2] = {&found->a, &found->b};
     csim_contact *c = f->contacts + f->contact_count;
     csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
-    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3]; /* mass: sum of 1/m, 1/kg */
     csim_vec3 trial;
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
         if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
+    /* scale^2 is 3 sum(1/m) / tr(sum of I^-1): over sum(1/m) an inertia, kg m^2 */
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    /* the law is a box and not a disk: its first axis lies along the motion, where both say the same */
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
     csimi_store3(c->R + 6, n);
     CSIMI_MEMCPY(c->R, axis, sizeof axis);
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
-    c->law = CSIM_LAW_BOX;
+    c->law = CSIM_LAW_BOX; /* lo = hi = 0 about the normal: no couple there */
     for (k = 0; k < 2; k++) {
         csim_real D[9];
         for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
@@ -42070,6 +42540,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
 
 CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
+    /* a new contact has no N of the step before: it rolls freely for one step */
     const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
     return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
 }
@@ -42137,10 +42608,12 @@ typedef struct csimi_axes_pull {
     csim_vec3 J[4];
 } csimi_axes_pull;
 
+/* Whether both ends are rigid bodies or the world, whose M^-1 is at hand. */
 static bool csimi_axes_rigid(const csimi_joint *j) {
     return csimi_axes_turn(j) && j->end[0].kind != CSIMI_PLACE_LINK && j->end[1].kind != CSIMI_PLACE_LINK;
 }
 
+/* Row k of a contact, gathered by body. */
 static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                                           const csim_contact *c, int k) {
     csimi_axes_pull pull;
@@ -42149,6 +42622,7 @@ static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi
     for (side = 0; side < 2; side++) {
         const csim_side *x = side ? &c->b : &c->a;
         for (t = x->first; t < x->first + x->count; t++) {
+            /* place 0 and turn 1 of a, 2 and 3 of b: terms are named by block, whose body tells the end */
             const int block = f->terms[t].block - s->node_count, at = 2 * (block / 2 != j->end[0].item) + block % 2;
             csim_real row[3] = {0, 0, 0};
             csimi_addmulT3(f->terms[t].J, c->R + 3 * k, row);
@@ -42161,7 +42635,7 @@ static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi
 /* x M^-1 y' */
 static double csimi_axes_product(const csimi_state *s, const csimi_joint *j, const csimi_axes_pull *x,
                                  const csimi_axes_pull *y) {
-    double sum = 0;
+    double sum = 0; /* in double also in float builds: pivots of nearly dependent rows cancel */
     int end;
     for (end = 0; end < 2; end++) {
         const int rigid = j->end[end].item;
@@ -42183,33 +42657,35 @@ static csim_real csimi_axes_held_mass(const csimi_step_frame *f, const csimi_sta
     double W[7][7], whole;
     int i, m, p, n = 0;
     for (i = 0; i < 6; i++)
-        if (ax->row[i / 3] >= 0 && csimi_axis_locked(j->kind, ax->axis + i, i))
+        if (ax->row[i / 3] >= 0 && csimi_axis_locked(j->kind, ax->axis + i, i)) /* their lines come first */
             pull[n++] = csimi_axes_pull_of(f, s, j, f->contacts + ax->row[i / 3], i % 3);
-    pull[n++] = csimi_axes_pull_of(f, s, j, c, k);
+    pull[n++] = csimi_axes_pull_of(f, s, j, c, k); /* last, so that its pivot is what the locks leave of it */
     for (i = 0; i < n; i++)
         for (m = 0; m < n; m++) W[i][m] = csimi_axes_product(s, j, pull + i, pull + m);
     whole = W[n - 1][n - 1];
-    for (p = 0; p + 1 < n; p++) {
+    for (p = 0; p + 1 < n; p++) { /* Schur complement of the locked rows, one after another */
         if (!(W[p][p] > 1e-9 * csimi_axes_product(s, j, pull + p, pull + p))) continue; /* held by the others */
         for (i = p + 1; i < n; i++)
             for (m = n - 1; m > p; m--) W[i][m] -= W[i][p] * W[p][m] / W[p][p];
     }
+    /* nothing left: the locks hold this component too, and a frequency has no mass to act on */
     return W[n - 1][n - 1] > 1e-9 * whole ? (csim_real)(1 / W[n - 1][n - 1]) : 0;
 }
 
 /* Stiffness and damping of a row in metres; unit: metres of a unit of the axis. */
 static void csimi_axes_law(const csim_softness *s, csim_real mass, csim_real unit, csim_real *k, csim_real *c) {
     const csim_real omega = 2 * CSIMI_PI * s->frequency;
-    *k = s->frequency > 0 ? mass * omega * omega : s->stiffness / (unit * unit);
+    *k = s->frequency > 0 ? mass * omega * omega : s->stiffness / (unit * unit); /* N m/rad to N/m */
     *c = s->frequency > 0 ? 2 * s->ratio * mass * omega : s->damping / (unit * unit);
 }
 
+/* Component i of what holds: a lock, or else a motor. */
 static void csimi_axes_hold(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, const csimi_axes *ax,
                             int i, csim_real q, csim_real unit, csimi_axes_part *part) {
     const csim_axis_def *a = ax->axis + i;
     csim_real rate = a->motor.target;
     if (csimi_axis_locked(j->kind, a, i)) {
-        const csim_real most = w->def.push_out_speed * f->h;
+        const csim_real most = w->def.push_out_speed * f->h; /* m a step: what is far open closes no faster */
         part->held = true;
         part->error = unit * (q - (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0));
         part->bias = csimi_clamp(w->def.stabilization * part->error, -most, most) / f->h;
@@ -42217,7 +42693,7 @@ static void csimi_axes_hold(const csim_world *w, const csimi_step_frame *f, cons
     } else if (a->motor.kind != CSIM_MOTOR_NONE) {
         if (a->motor.kind == CSIM_MOTOR_POSITION)
             rate = csimi_clamp((a->motor.target - q) / f->h, -a->motor.speed, a->motor.speed);
-        part->bias = -unit * rate;
+        part->bias = -unit * rate; /* a motor is not held: there is no place that a correction could close */
         part->hi = a->motor.force * f->h / unit;
     }
     part->lo = -part->hi;
@@ -42236,22 +42712,24 @@ static void csimi_axes_limit(const csim_world *w, const csimi_step_frame *f, csi
     part->lo = equal || !lower ? -CSIMI_HUGE : 0;
     part->hi = equal || lower ? CSIMI_HUGE : 0;
     if (open)
-        part->bias = gap / f->h;
+        part->bias = gap / f->h; /* lambda = 0 as long as the end of the step is in front of the limit */
     else if (kappa > 0)
         part->bias = f->h * k * gap / kappa;
     else
         part->bias = csimi_clamp(w->def.stabilization * gap, -most, most) / f->h;
 }
 
+/* A spring with its damper, by the formula at the head of this file. */
 static void csimi_axes_spring(const csimi_step_frame *f, const csim_axis_def *a, csim_real error, csim_real unit,
                               csim_real k, csim_real c, csim_real kappa, csimi_axes_part *part) {
-    part->held = part->soft = true;
+    part->held = part->soft = true; /* held: what its turning direction misses is corrected */
     part->error = error;
     part->bias = (f->h * k * error - f->h * c * unit * a->rate) / kappa;
     part->hi = a->spring_force > 0 ? a->spring_force * f->h / unit : CSIMI_HUGE;
     part->lo = -part->hi;
 }
 
+/* Lower and upper limit share one row, which the nearer one has. */
 static bool csimi_lower_is_nearer(const csim_axis_def *a, csim_real q) { return 2 * q < a->lower + a->upper; }
 
 /* Whether component c of a line has anything to say. */
@@ -42260,6 +42738,7 @@ static bool csimi_axes_speaks(const csimi_joint *j, const csimi_axes *ax, int li
     const csim_axis_def *a = ax->axis + c + (turn ? 3 : 0);
     if (line < CSIMI_LINE_LIMIT)
         return csimi_axis_locked(j->kind, a, c + (turn ? 3 : 0)) || a->motor.kind != CSIM_MOTOR_NONE;
+    /* a cone is one wall for both swings and takes the place of the first; the second has no limit */
     if (line < CSIMI_LINE_SPRING) return cone && c > 0 ? c == 1 : a->limited;
     return csimi_is_soft(&a->spring);
 }
@@ -42269,19 +42748,20 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
                                       csimi_axes *ax, const csimi_axes_pose *p, const csim_contact *row, int line,
                                       int c) {
     const bool turn = line % 2 != 0, cone = turn && c == 1 && ax->cone[0] > 0;
-    const int i = c + (turn ? 3 : 0), soft = 6 * (line / 2 - 1) + i;
+    const int i = c + (turn ? 3 : 0), soft = 6 * (line / 2 - 1) + i; /* limits 0..5, springs 6..11 */
     const csim_axis_def *a = ax->axis + i;
     const csim_real unit = turn ? j->scale : 1;
     csim_real k, damping, kappa, mass;
     csimi_axes_part part;
     CSIMI_MEMSET(&part, 0, sizeof part);
     ax->weight[3 * line + c] = 1;
-    if (line >= CSIMI_LINE_LIMIT) ax->stiff[soft] = ax->kappa[soft] = 0;
+    if (line >= CSIMI_LINE_LIMIT) ax->stiff[soft] = ax->kappa[soft] = 0; /* before any return: old ones would stay */
     if (!csimi_axes_speaks(j, ax, line, c)) return part;
     if (line < CSIMI_LINE_LIMIT) {
         csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
         return part;
     }
+    /* for the frequency; the row has no massless term yet, which would count as a body */
     mass = csimi_axes_rigid(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
                                : csimi_axes_mass(f, &w->store.state, j, row, c);
     csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
@@ -42298,6 +42778,7 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
     }
     ax->stiff[soft] = part.soft ? k : 0;
     ax->kappa[soft] = part.soft ? kappa : 0;
+    /* the give 1 / kappa and the mobility 1 / mass are in series: this share of a miss goes into motion */
     if (part.soft) ax->weight[3 * line + c] = kappa / (kappa + mass);
     return part;
 }
@@ -42308,12 +42789,12 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
 static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
                                   const csimi_axes_pose *p, csim_contact *c) {
     csimi_place base;
-    if (csimi_axes_points(j, ax)) {
+    if (csimi_axes_points(j, ax)) { /* all three are locked, or an end has no axes */
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p->at.b), c);
         return;
     }
-    base = csimi_place_beside(s, j->end + 1, p->at.a);
+    base = csimi_place_beside(s, j->end + 1, p->at.a); /* of b's body, where a's point is: axes turn with b */
     csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
 }
 
@@ -42331,6 +42812,7 @@ static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, con
     }
 }
 
+/* Block of the massless coordinates of a soft line. */
 static int csimi_axes_slack(const csimi_state *s, const csimi_axes *ax, const csimi_axes *first, int line) {
     return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * (int)(ax - first) + line - CSIMI_LINE_LIMIT;
 }
@@ -42341,13 +42823,13 @@ static void csimi_axes_give_way(csimi_step_frame *f, const csimi_state *s, const
     csim_term *t = f->terms + f->term_count;
     const csim_real *kappa;
     int i, k;
-    if (line < CSIMI_LINE_LIMIT) return;
+    if (line < CSIMI_LINE_LIMIT) return; /* locks and motors are hard */
     kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
     if (!(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
     t->block = csimi_axes_slack(s, ax, first, line);
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++) /* R J = 1 on soft components: coordinate k gives along row k alone */
         for (k = 0; k < 3; k++) t->J[3 * i + k] = kappa[k] > 0 ? c->R[3 * k + i] : 0;
-    f->skip[t->block] = 0;
+    f->skip[t->block] = 0; /* an unknown from here on: those that no row has are given, at rest */
     f->term_count++;
     c->b.count++;
 }
@@ -42362,6 +42844,7 @@ static void csimi_axes_sides(csimi_step_frame *f, const csimi_state *s, const cs
 
 /* ---- rows */
 
+/* Directions of the coming rows, world axes; what lines bear is reported along them. */
 static void csimi_axes_frame(csimi_joint *j, csimi_axes *ax, const csimi_axes_pose *p) {
     int k;
     for (k = 0; k < 3; k++) csimi_store3(j->R + 3 * k, p->push[k]);
@@ -42378,18 +42861,19 @@ static void csimi_axes_line(csim_world *w, csimi_step_frame *f, csimi_joint *j, 
     ax->row[line] = i;
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 9; k++) c->R[k] = line % 2 == 0 ? j->R[k] : k % 4 == 0 ? 1 : 0;
-    csimi_axes_sides(f, &w->store.state, j, ax, p, line, c);
+    csimi_axes_sides(f, &w->store.state, j, ax, p, line, c); /* first: what follows asks what the row moves */
     for (k = 0; k < 3; k++) {
         const csimi_axes_part part = csimi_axes_ask(w, f, j, ax, p, c, line, k);
         c->phi[k] += part.bias;
         c->lo[k] = part.lo;
         c->hi[k] = part.hi;
         if (part.held) c->mask |= 1u << k;
-        ax->aim[3 * line + k] = part.error - f->h * part.bias;
+        ax->aim[3 * line + k] = part.error - f->h * part.bias; /* m, what is left at the end where u = 0 */
         f->lambda[3 * i + k] = csimi_clamp(csimi_warm_scale(w, f) * ax->impulse[3 * line + k], part.lo, part.hi);
     }
     for (k = 0; k < 3; k++) motor = motor || (c->hi[k] > 0 && !(c->mask >> k & 1u));
     if (line < CSIMI_LINE_LIMIT && !motor) c->law = CSIM_LAW_BILATERAL;
+    /* the massless term goes last in side b, where csimi_axes_velocity takes it off */
     csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
 }
 
@@ -42397,9 +42881,10 @@ CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j
     csimi_axes *ax = w->store.axes + j->axes;
     csimi_axes_pose p;
     int line, k;
+    /* first of all: errors, bounds and stiffness of turns are measured in it */
     if (csimi_axes_turn(j)) j->scale = csimi_turn_scale(&w->store.state, j->end, j->end + 1);
     p = csimi_axes_at(&w->store.state, j, ax);
-    for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
+    for (k = 0; k < 6; k++) ax->position[k] = p.q[k]; /* decides which limit is nearer until the step ends */
     csimi_axes_frame(j, ax, &p);
     for (line = 0; line < CSIMI_AXES_LINES; line++) {
         bool any = false;
@@ -42415,7 +42900,7 @@ CSIMI_FN void csimi_axes_assemble(csim_world *w) {
         const csim_real kappa = s->axes[i / 12].kappa[i % 12];
         csim_real *A = s->A.val + 9 * (size_t)s->A.diag[csimi_first_slack_block(&s->state) + i / 3];
         for (k = 0; k < 3 && i % 3 == 0; k++) A[k] = A[3 + k] = A[6 + k] = 0;
-        A[4 * (i % 3)] = kappa > 0 ? kappa : 1;
+        A[4 * (i % 3)] = kappa > 0 ? kappa : 1; /* unused ones: A stays positive definite */
     }
 }
 
@@ -42443,6 +42928,7 @@ static void csimi_axes_errors(const csimi_joint *j, const csimi_axes *ax, const 
         if (line >= CSIMI_LINE_SPRING) {
             to = a->target + length;
         } else if (line >= CSIMI_LINE_LIMIT) {
+            /* by where it was at the start of the step: the row does not change sides between passes */
             to = csimi_lower_is_nearer(a, ax->position[i]) ? a->lower : a->upper;
             if (cone) to = 0, q = p->cone;
         }
@@ -42464,7 +42950,7 @@ CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *
         miss[k] = 0;
         if (!(c->mask >> k & 1u)) continue;
         if (!bears && ((lower && error[k] >= 0) || (upper && error[k] <= 0))) continue; /* open, and stays open */
-        miss[k] = error[k] - ax->aim[3 * line + k] - f->h * u[k];
+        miss[k] = error[k] - ax->aim[3 * line + k] - f->h * u[k]; /* what it changed by beyond h (J v) */
         worst = csimi_max(worst, csimi_abs(miss[k]) * ax->weight[3 * line + k]);
     }
     return worst;
@@ -42487,7 +42973,7 @@ CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *a
         if (line % 2 == 0) CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
         csimi_axes_sides(f, &f->next, j, ax, &p, line, c);
         csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
-        CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi);
+        CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi); /* sides have added to phi what is given, once more */
         csimi_axes_velocity(f, &w->store.state, *c, after);
         for (k = 0; k < 3; k++)
             if (c->mask >> k & 1u) c->phi[k] += before[k] - after[k];
@@ -42503,7 +42989,7 @@ CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *a
 CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax) {
     csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
     const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
-    csim_vec3 torque = csim_v3(0, 0, 0);
+    csim_vec3 torque = csim_v3(0, 0, 0); /* N s: the impulse of the torque over j->scale */
     int line, k;
     CSIMI_MEMSET(j->impulse, 0, sizeof j->impulse);
     for (line = 0; line < CSIMI_AXES_LINES; line++)
@@ -42519,6 +43005,7 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
     csimi_store3(j->impulse + 3, torque);
     for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
     if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
+    /* massless: what gave way carries nothing into the next step */
     CSIMI_MEMSET(w->store.state.slack_rate + 12 * (ax - w->store.axes), 0, 12 * sizeof(csim_real));
 }
 #endif
@@ -42527,6 +43014,7 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
 #if !defined(CONDSIM_NO_JOINTS)
 /* step/joint_rows: hard joints as rows of the problem, and their corrections. */
 
+/* what islands of rigid bodies are solved to, or in float as many digits as there are */
 #define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
 #define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
 
@@ -42547,14 +43035,16 @@ static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const c
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csimi_place base;
     if (j->kind != CSIM_JOINT_SLIDER) {
+        /* on arms for which h J v is the way that the points really go, at the middle of a step */
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = csimi_place_beside(s, j->end + 1, p.a);
+    base = csimi_place_beside(s, j->end + 1, p.a); /* both are pushed at one point: no couple is left over */
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 
+/* A limit acts along the coordinate: on the turns of a hinge, on the points of a slider. */
 static void csimi_joint_limit_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     if (j->kind == CSIM_JOINT_HINGE)
         csimi_turn_sides(f, s, j, c);
@@ -42574,6 +43064,7 @@ static csim_contact *csimi_joint_row(csim_world *w, csimi_step_frame *f, csimi_j
     c->law = CSIM_LAW_BILATERAL;
     c->mask = csimi_joint_mask(j, which);
     CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+    /* forces persist from step to step, impulses go with h */
     for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * j->impulse[3 * which + k];
     return c;
 }
@@ -42587,10 +43078,10 @@ static void csimi_joint_offset(csim_world *w, const csimi_step_frame *f, csimi_j
     int k;
     csimi_joint_error(w, &w->store.state, j, which, error);
     for (k = 0; k < 3; k++) {
-        const csim_real most = def->push_out_speed * f->h;
+        const csim_real most = def->push_out_speed * f->h; /* m: an overlap or a torn joint closes no faster */
         const bool upper = which == CSIMI_ROW_LIMIT && !csimi_limit_is_lower(j);
         aim[k] = error[k] - csimi_clamp(def->stabilization * error[k], -most, most);
-        if (one_sided && (upper ? error[k] <= 0 : error[k] >= 0)) aim[k] = 0;
+        if (one_sided && (upper ? error[k] <= 0 : error[k] >= 0)) aim[k] = 0; /* it may close, not cross */
         if (mask >> k & 1u) c->phi[k] += (error[k] - aim[k]) / f->h;
     }
 }
@@ -42614,13 +43105,14 @@ static void csimi_joint_motor(const csimi_joint *j, csim_real h, csim_contact *c
     if (m->kind == CSIM_MOTOR_POSITION) rate = csimi_clamp((m->target - j->position) / h, -m->speed, m->speed);
     csimi_joint_box(c);
     c->phi[0] -= unit * rate;
-    c->hi[0] = m->force * h / unit;
+    c->hi[0] = m->force * h / unit; /* N m at a turn of `unit` metres, as an impulse */
     c->lo[0] = -c->hi[0];
 }
 
 static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c = csimi_joint_row(w, f, j, CSIMI_ROW_LIMIT);
     csimi_joint_box(c);
+    /* it pushes back into the range and never pulls; equal limits hold from both sides */
     if (j->lower < j->upper) *(csimi_limit_is_lower(j) ? c->lo : c->hi) = 0;
     csimi_joint_limit_sides(f, &w->store.state, j, c);
     csimi_joint_offset(w, f, j, CSIMI_ROW_LIMIT, c);
@@ -42641,6 +43133,7 @@ static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
     return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
 }
 
+/* A gear on a joint that has let go holds nothing. */
 static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
     int k;
     for (k = 0; k < 2; k++)
@@ -42652,7 +43145,7 @@ static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint
     csim_contact *c;
     int k;
     j->scale = csimi_gear_unit(w, j);
-    for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
+    for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0; /* a rate, not a direction: component 0 of three */
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
     csimi_joint_offset(w, f, j, CSIMI_ROW_POINT, c);
@@ -42664,8 +43157,9 @@ static void csimi_joint_turn_rows(const csimi_state *s, csimi_joint *j) {
     int k;
     if (j->kind == CSIM_JOINT_DISTANCE || j->kind == CSIM_JOINT_ROPE) {
         const csim_real length = csim_length(p.d);
-        csim_vec3 d = length > 0 ? csim_scale(1 / length, p.d) : csim_v3(0, 0, 1);
+        csim_vec3 d = length > 0 ? csim_scale(1 / length, p.d) : csim_v3(0, 0, 1); /* z: both points in one place */
         csim_real n[3];
+        /* a rope's normal points inward: its law knows impulses >= 0 alone, and these pull */
         csimi_store3(n, j->kind == CSIM_JOINT_ROPE ? csim_scale(-1, d) : d);
         csimi_frame(n, NULL, j->R);
         return;
@@ -42678,6 +43172,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
+    /* first of all: errors and bounds of turns are measured in it */
     if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
@@ -42712,7 +43207,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_joint_rows(csim_world *w, csimi_step_frame *f
             else
                 csimi_joint_rows_of(w, f, j);
         }
-    csimi_axes_assemble(w);
+    csimi_axes_assemble(w); /* the soft rows have their kappa only here, after A was assembled */
 }
 
 /* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
@@ -42732,6 +43227,7 @@ static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_fram
         if (csimi_joint_one_sided(j, which) && !(lambda[0] < 0 || lambda[0] > 0) &&
             (c->law == CSIM_LAW_BOX && c->hi[0] <= 0 ? error[k] <= 0 : error[k] >= 0))
             continue; /* open, and stays open */
+        /* what the linear row does not know of */
         miss[k] = error[k] - j->aim[3 * which + k] - f->h * u[k];
         worst = csimi_max(worst, csimi_abs(miss[k]));
     }
@@ -42755,6 +43251,7 @@ static void csimi_joints_measure(csim_world *w, const csimi_step_frame *f, csim_
     for (i = 0; i < w->store.count.joints; i++)
         for (which = 0; which < CSIMI_JOINT_ROWS; which++) {
             csimi_joint *j = w->store.joint + i;
+            /* no island: both ends are given, and no impulse closes the joint */
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             miss[island] = csimi_max(miss[island], csimi_joint_row_miss(w, f, j, which));
         }
@@ -42797,6 +43294,7 @@ static void csimi_joints_turned(const csim_world *w, const csimi_step_frame *f, 
         const int block = w->store.count.nodes + 2 * i + 1;
         csim_vec3 turn = csimi_load3(f->v + 3 * (size_t)block);
         if ((island = f->island[block]) < 0) continue;
+        /* aim holds v as it was a pass ago */
         if (before[island] < CSIMI_HUGE) turn = csim_sub(turn, csimi_load3(f->aim + 3 * (size_t)block));
         moved[island] = csimi_max(moved[island], f->h * csim_length(turn));
     }
@@ -42891,27 +43389,28 @@ static void csimi_joint_turn_middle(const csim_world *w, csimi_step_frame *f, in
     const csim_vec3 v = csimi_load3(f->v + at), start = csimi_load3(s->velocity + 6 * (size_t)body + 3);
     const csim_real half = f->h * csim_length(v) / 2, slow = half > 0 ? CSIMI_SIN(half) / half : 1;
     const csim_vec3 middle = csim_rotate(csim_quat_exp(csim_scale(f->h / 2, v)), start);
+    /* was: what b holds of this body's turn, in the second half of aim; at first what assembly put there */
     csim_real Ik[9], Im[9], old[3], part[3], spin[3], now[3], *was = f->aim + 3 * (size_t)f->blocks + at;
     csim_vec3 g, gyro;
     int k;
     csimi_rigid_inertia_world(s, body, Ik);
-    csimi_rigid_inertia_world(&f->next, body, Im);
+    csimi_rigid_inertia_world(&f->next, body, Im); /* next is the middle of the step here */
     csimi_mul3(Ik, f->vk + at, old);
-    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta;
+    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta; /* M v_k / theta */
     csimi_store3(part, csim_scale(1 / f->theta, csim_sub(v, middle)));
     csimi_mul3(Im, part, now);
     g = csimi_load3(now);
     if (half > 0) {
         const csim_vec3 along = csim_scale(csim_dot(v, g) / csim_dot(v, v), v);
-        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along));
+        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along)); /* P */
     }
     csimi_mul3(Im, f->v + at, spin);
     gyro = csim_cross(v, csimi_load3(spin));
-    g = csim_madd(g, slow * f->h, gyro);
+    g = csim_madd(g, slow * f->h, gyro); /* the moment that turns the spin along, averaged over the turn */
     csimi_mul3(Ik, f->v + at, now);
-    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g));
+    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g)); /* b = 2 I_k v - g(v) */
     for (k = 0; k < 3; k++) {
-        f->b[at + (size_t)k] += now[k] - was[k];
+        f->b[at + (size_t)k] += now[k] - was[k]; /* exchanged, so that other parts of b stay */
         was[k] = now[k];
     }
     csimi_store3(f->vk + at, csim_rotate(csim_quat_exp(csim_scale(f->h, v)), start));
@@ -42930,7 +43429,7 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
         csimi_joint *j = s->joint + i;
         if (j->row[CSIMI_ROW_POINT] < 0 || (island = f->contact_island[j->row[CSIMI_ROW_POINT]]) < 0) continue;
         if (again[island] != CSIMI_AGAIN_TURNED) continue;
-        if (j->kind != CSIM_JOINT_GEAR) csimi_joint_turn_rows(&f->next, j);
+        if (j->kind != CSIM_JOINT_GEAR) csimi_joint_turn_rows(&f->next, j); /* axes of the rows at the middle */
         for (which = 0; which < CSIMI_JOINT_ROWS; which++)
             if (j->row[which] >= 0) csimi_joint_renew(w, f, &f->next, j, which);
         for (end = 0; end < 2 && middle; end++) { /* stiffness takes Newton's step, nothing from the bodies */
@@ -42955,8 +43454,8 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
 /* ---- geometric stiffness */
 
 /* A force F at arm r turns with the body: its torque falls by K theta, K = (F . r) I - sym(F r'), of which the
-   eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The positive part along the first
-   two directions is added as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
+   eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The second, which is the largest,
+   is added on all axes as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
    chain of light links that carries a heavy load; elsewhere nothing, which keeps momentum exact. */
 static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, csimi_joint *j, int end) {
     csimi_store *s = &w->store;
@@ -42967,19 +43466,20 @@ static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, cs
     csimi_addmulT3(j->R, j->impulse, force); /* impulse of the last step: h F */
     F = csim_scale(end ? -csimi_warm_scale(w, f) : csimi_warm_scale(w, f), csimi_load3(force));
     r = csim_sub(csimi_place_point(&s->state, j->end + end), csimi_load3(s->state.com + 3 * (size_t)k));
-    most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2;
+    most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2; /* F is h times a force */
     if (!(most > CSIM_R(0.25) * csimi_min(A[0], csimi_min(A[4], A[8])))) return;
-    for (i = 0; i < 3; i++) A[4 * i] += most;
+    for (i = 0; i < 3; i++) A[4 * i] += most; /* no less than K along any axis */
     j->stiff[end] = most;
 }
 
 CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
-    csimi_axes_assemble(w);
+    csimi_axes_assemble(w); /* assembly has cleared A, their diagonal too */
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
         for (end = 0; end < 2 && w->def.geometric; end++)
+            /* gears hold coordinates and have no arms; nodes do not turn */
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_joint_stiffen_end(w, f, j, end);
     }
@@ -43031,15 +43531,15 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
-    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
+    if (f->tree_rows++ >= w->store.capacity.tree_rows) return; /* counted beyond the capacity too */
     f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
-    row->R[0] = row->R[4] = row->R[8] = 1;
+    row->R[0] = row->R[4] = row->R[8] = 1; /* row 0 is the coordinate itself: no axes in space */
     row->a.first = row->b.first = f->term_count++;
     row->a.count = 1;
-    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3;
+    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3; /* three coordinates a block */
     term->J[c % 3] = sign;
     row->phi[0] = phi;
     row->lo[0] = lo;
@@ -43057,13 +43557,14 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     const csimi_tree_link *l = s->tree_link + link;
     const csim_real *give = s->link_work[link].give;
     const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
-    const bool soft = l->yield >= 0 && give[1] > 0;
+    const bool soft = l->yield >= 0 && give[1] > 0; /* the coordinate w behind it has kappa in A */
     csim_real phi;
     if (!end.near) return;
     if (soft)
         phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
     else
         phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
+    /* an end pushes back and never pulls */
     csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
 }
 
@@ -43076,6 +43577,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
     for (i = 0; i < s->tree_link_count; i++) {
         csimi_tree_link *l = s->tree_link + i;
         const csim_real last = csimi_abs(w->store.link_impulse[CSIMI_TREE_JOINT_ROWS * i + 3]);
+        /* nine tenths of its effort: near enough to need the row again */
         l->bounded = l->slack >= 0 && l->effort > 0 && (all || last > CSIM_R(0.9) * l->effort * (csim_real)w->last_h);
     }
 }
@@ -43090,9 +43592,10 @@ CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {
 static csim_real csimi_drive_inside(const csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + i;
-    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord;
+    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord; /* of the numbers of v */
     csim_real error[3];
     csimi_drive_error(s, i, error);
+    /* h (k e + c rate) - D v */
     return csimi_drive_impulse(s, step, i, 0, error[0]) - csimi_drive_gain(l, step) * f->v[c];
 }
 
@@ -43102,10 +43605,12 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     int i;
     for (i = 0; i < s->tree_link_count; i++) {
         csimi_tree_link *l = s->tree_link + i;
+        /* no bound, or a tree that is led */
         if (l->bounded || l->slack < 0 || !(l->effort > 0) || s->tree[l->tree].mode != CSIMI_FREE) continue;
         if (!(csimi_abs(csimi_drive_inside(w, f, step, i)) > f->h * l->effort)) continue;
         l->bounded = found = true;
     }
+    /* from the fourth pass on all drives of limited effort get a row, so that passes come to an end */
     for (i = 0; i < s->tree_link_count && found && pass >= 3; i++)
         s->tree_link[i].bounded = s->tree_link[i].slack >= 0 && s->tree_link[i].effort > 0;
     return found;
@@ -43119,13 +43624,16 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
+        /* balls and floating bases have no row */
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
         csimi_limit_row(w, f, i, 1);
         csimi_limit_row(w, f, i, -1);
+        /* dry friction: at rest up to its bound, else against the rate */
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];
             csimi_drive_error(s, i, error);
+            /* w is held at the rate at which the drive pushes no more: D (w - v) is then its impulse */
             csimi_tree_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
                                  -f->h * l->effort, f->h * l->effort);
         }
@@ -43165,6 +43673,7 @@ static void csimi_react(csim_world *w, const csimi_place *p, csim_real sign, csi
     csim_vec3 arm;
     if (p->kind != CSIMI_PLACE_LINK || !s->tree[s->tree_link[p->item].tree].reactions) return;
     out = w->store.link_reaction + 6 * (size_t)p->item;
+    /* about the origin of the tree, as csimi_tree_study has its forces: sums need no shifting from link to link */
     arm = csim_sub(point, csimi_link_pose(s, s->tree[s->tree_link[p->item].tree].first_link).position);
     csimi_store3(out, csim_madd(csimi_load3(out), sign, impulse));
     csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), sign, csim_add(couple, csim_cross(arm, impulse))));
@@ -43179,15 +43688,17 @@ static csim_vec3 csimi_row_impulse(const csimi_step_frame *f, int i) {
 
 static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
     const csim_vec3 none = csim_v3(0, 0, 0);
-    int i, rolling = f->found_count;
+    int i, rolling = f->found_count; /* rows of rolling: behind those of contacts, in their order */
     for (i = 0; i < f->found_count; i++) {
         const csimi_found_contact *found = f->found + i;
         const bool kept = csimi_keeps(w) && f->kept[i].kept.pair;
         const csim_vec3 impulse = csimi_row_impulse(f, i);
         const csim_real bound = csimi_rolling_bound(w, f, found);
         csimi_react(w, &found->a, 1, impulse, found->meet, none);
+        /* a kept row acts on b at the arm that it was found with */
         csimi_react(w, &found->b, -1, impulse, kept ? f->kept[i].meet_b : found->meet, none);
         if (bound > 0) {
+            /* hi = bound / scale: the factor is the scale of the row, and the couple N m s */
             const csim_vec3 couple = csim_scale(bound / f->contacts[rolling].hi[0], csimi_row_impulse(f, rolling));
             csimi_react(w, &found->a, 1, none, found->meet, couple);
             csimi_react(w, &found->b, -1, none, found->meet, couple);
@@ -43201,9 +43712,10 @@ static void csimi_react_contacts(csim_world *w, const csimi_step_frame *f) {
 static CSIMI_NOINLINE void csimi_react_geared(csim_world *w, const csimi_joint *j, csim_real impulse) {
     const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
     const csim_vec3 along = csim_scale(impulse, csim_rotate(p.base, csim_v3(1, 0, 0))), none = csim_v3(0, 0, 0);
-    const bool turn = j->kind == CSIM_JOINT_HINGE;
+    const bool turn = j->kind == CSIM_JOINT_HINGE; /* its coordinate is an angle: a couple, no push */
     int end;
     for (end = 0; end < 2; end++)
+        /* both at one point: equal and opposite there, they leave no couple over */
         csimi_react(w, j->end + end, end ? -1 : 1, turn ? none : along, p.a, turn ? along : none);
 }
 
@@ -43221,13 +43733,14 @@ static CSIMI_NOINLINE void csimi_joint_pull(const csim_world *w, const csimi_ste
         *push = csim_add(*push, limit);
     for (line = 0; line < CSIMI_AXES_LINES && ax; line++) {
         const csim_real *lambda = f->lambda + 3 * (size_t)(ax->row[line] < 0 ? 0 : ax->row[line]);
-        if (line % 2 == 0) *push = csim_add(*push, csimi_row_impulse(f, ax->row[line]));
+        if (line % 2 == 0) *push = csim_add(*push, csimi_row_impulse(f, ax->row[line])); /* even lines push, odd turn */
         for (k = 0; k < 3 && line % 2 && ax->row[line] >= 0; k++) {
             const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
+            /* about the directions of the axes (twist, swings; cone: the fourth), not those of R */
             *couple = csim_madd(*couple, lambda[k], csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
         }
     }
-    *couple = csim_scale(j->scale, *couple);
+    *couple = csim_scale(j->scale, *couple); /* rows of turns hold scale times the angle, m */
 }
 
 static CSIMI_NOINLINE void csimi_react_joint(csim_world *w, const csimi_step_frame *f, const csimi_joint *j) {
@@ -43238,6 +43751,7 @@ static CSIMI_NOINLINE void csimi_react_joint(csim_world *w, const csimi_step_fra
     if (j->kind == CSIM_JOINT_GEAR) {
         const csim_real impulse = j->row[CSIMI_ROW_POINT] < 0 ? 0 : j->scale * f->lambda[3 * j->row[CSIMI_ROW_POINT]];
         for (k = 0; k < 2; k++)
+            /* the row of a gear is q_1 - ratio q_2 */
             if (csimi_geared(w, j, k)) csimi_react_geared(w, csimi_geared(w, j, k), k ? -j->ratio * impulse : impulse);
         return;
     }
@@ -43245,7 +43759,7 @@ static CSIMI_NOINLINE void csimi_react_joint(csim_world *w, const csimi_step_fra
     apart = j->axes >= 0 ? csimi_axes_points(j, w->store.axes + j->axes) : j->kind != CSIM_JOINT_SLIDER;
     csimi_joint_pull(w, f, j, &push, &couple);
     csimi_react(w, j->end, 1, push, p.a, couple);
-    csimi_react(w, j->end + 1, -1, push, apart ? p.b : p.a, couple);
+    csimi_react(w, j->end + 1, -1, push, apart ? p.b : p.a, couple); /* where the rows of the joint act */
 }
 #endif
 
@@ -43272,8 +43786,9 @@ static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
     csimi_state *s = &w->store.state;
     const csimi_tree *tree = s->tree + t;
     const size_t at = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
-    csim_real *acceleration = f->v_end + at;
+    csim_real *acceleration = f->v_end + at; /* room: the state after the step has its velocities */
     int i, k;
+    /* from the leaves: what acts on a link acts on all joints between it and the root */
     for (i = tree->first_link + tree->link_count - 1; i > tree->first_link; i--)
         for (k = 0; k < 6; k++)
             w->store.link_reaction[6 * (tree->first_link + s->tree_link[i].parent) + k] +=
@@ -43282,7 +43797,7 @@ static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
         csimi_tree_study(s, t, f->v + at, NULL, tree->gravity);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real *out = w->store.link_reaction + 6 * i;
-            const csim_real lost = -f->h * tree->mass_damping;
+            const csim_real lost = -f->h * tree->mass_damping; /* from A += h alpha M; H: momentum behind the joint */
             csimi_store3(out, csim_madd(csimi_load3(out), lost, s->link_work[i].H.v));
             csimi_store3(out + 3, csim_madd(csimi_load3(out + 3), lost, s->link_work[i].H.w));
         }
@@ -43290,16 +43805,18 @@ static void csimi_react_tree(csim_world *w, csimi_step_frame *f, int t) {
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++) {
             const size_t c = at + (size_t)(s->tree_link[i].coord + k);
+            /* v_{k+1} - v_k = (v - v_k) / theta */
             acceleration[s->tree_link[i].dof + k] = (f->v[c] - f->vk[c]) / (f->theta * f->h);
         }
-    csimi_tree_study(s, t, f->vk + at, acceleration, tree->gravity);
+    csimi_tree_study(s, t, f->vk + at, acceleration, tree->gravity); /* C v_k as the step had it */
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
         csim_real *out = w->store.link_reaction + 6 * i;
         const csimi_link_work *work = s->link_work + i;
+        /* F moves all that hangs on the joint; what others gave of it, impulses over h, the joint did not */
         const csim_vec3 force = csim_madd(work->F.v, -1 / f->h, csimi_load3(out));
         const csim_vec3 moment = csim_madd(work->F.w, -1 / f->h, csimi_load3(out + 3));
         csimi_store3(out, force);
-        csimi_store3(out + 3, csim_sub(moment, csim_cross(work->r, force)));
+        csimi_store3(out + 3, csim_sub(moment, csim_cross(work->r, force))); /* about the origin of the link */
     }
 }
 
@@ -43323,6 +43840,7 @@ CSIMI_FN void csimi_trees_react(csim_world *w, csimi_step_frame *f, const csimi_
         if (tree->reactions && tree->mode == CSIMI_FREE)
             csimi_react_tree(w, f, t);
         else
+            /* trees that are held tell 0, not what contacts have left here */
             CSIMI_MEMSET(s->link_reaction + 6 * tree->first_link, 0, 6 * sizeof(csim_real) * (size_t)tree->link_count);
     }
     (void)step;
@@ -43367,12 +43885,13 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     const int slot = first ? f->body_a : f->body_b;
     const csim_surface_def *surface = csimi_surface_def_of(s, slot, first ? f->part_a : f->part_b);
     csim_pose pose;
-    if (surface->friction2 < 0) return false;
+    if (surface->friction2 < 0) return false; /* < 0: the same in all directions */
     pose = csimi_body_pose(s, &s->state, slot);
     csimi_store3(hint, csim_rotate(pose.rotation, surface->friction_direction));
     return true;
 }
 
+/* Velocity with which a surface runs over its body, world axes, m/s. */
 static csim_vec3 csimi_belt(const csimi_store *s, int slot, int shape) {
     const csim_vec3 v = csimi_surface_def_of(s, slot, shape)->velocity;
     csim_pose pose;
@@ -43404,7 +43923,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
-    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1;
+    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
@@ -43414,8 +43933,9 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->mask = 7;
     csimi_sides(f, s, a, found->meet, b, csimi_keeps(w) && f->kept[i].kept.pair ? f->kept[i].meet_b : found->meet, c);
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
-    csimi_row_velocity(f, c, u);
+    csimi_row_velocity(f, c, u); /* u_n of the start: what is given, plus J v_k */
     approach = u[0];
+    /* after u was taken: a belt runs along the surface, and adds nothing to the approach */
     csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach;
@@ -43425,10 +43945,11 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, csimi_gap_told(found), restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1); /* 1: the two of friction */
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
+        /* kept in world axes, since the frame turns with the normal from step to step */
         csimi_store3(world, csim_scale(csimi_warm_scale(w, f), w->store.contact[found->last].impulse));
         csimi_mul3(c->R, world, lambda);
     }
@@ -43448,6 +43969,7 @@ static CSIMI_NOINLINE void csimi_rows_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         f.term_count = j->stride * begin;
         csimi_contact_row(j->world, &f, j->last, begin);
+        /* places left over name a block that there is: renumbering for islands goes through all terms */
         for (; f.term_count < j->stride * (begin + 1); f.term_count++) f.terms[f.term_count].block = 0;
     }
 }
@@ -43464,6 +43986,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     job.frame = f;
     job.last = &r;
     job.stride = (CSIMI_MEETS ? 2 : 1) * csimi_most_side(&w->store.capacity);
+    /* 256 a range; each row depends on its own contact alone, so that ranges may come in any order */
     csimi_parallel(asks ? NULL : &w->def.tasks, f->found_count, 256, csimi_rows_range, &job);
     f->term_count = job.stride * f->found_count;
     f->contact_count = f->found_count;
@@ -43494,15 +44017,17 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
     if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
         params->solver != CSIM_SOLVER_BOUNDED)
         return false;
+    /* theta < 1: v = 0 is no rest there but v_{k+1} = -v_k */
     if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
     for (i = 0; i < p->A.n; i++)
         for (k = 0; k < 3; k++) {
+            /* D = diag A: speed is |v_k|^2 in D, force |b|^2 in 1/D, about the mass times (g h)^2 */
             const csim_real a = p->A.val[9 * (ptrdiff_t)p->A.diag[i] + 4 * k];
             const csim_real v = f->vk[3 * block[i] + k], b = p->b[3 * i + k];
             speed += a * v * v;
             force += b * b / a;
         }
-    if (!(speed <= good * good * force)) return false;
+    if (!(speed <= good * good * force)) return false; /* the cheap test first */
     still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
     CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
     rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&
@@ -43525,13 +44050,14 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
    factors take more) one a contact, an iteration of COND one a contact and eight blocks of A. */
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
-    if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
+    if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return; /* others are judged already */
     if (csim_certificate_worst(&o->certificate) <= (double)tolerance) o->result = CSIM_RESULT_CONVERGED;
 }
 
 enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5, CSIMI_WITHIN_LUMPED = 2,
        CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30, CSIMI_WITHIN_OVER = 3 /* visits that sweeps end later */ };
 
+/* Each contact has three visits a substep: its warm start and two sweeps. */
 static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
 
 /* Substeps that the budget can pay for, and what that reserves. */
@@ -43539,6 +44065,7 @@ CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
     const csim_solver_params *p = &w->def.solver;
     int i, contacts = 0;
     for (i = 0; i < w->store.active_count; i++) f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
+    /* rows on nothing that is free cost nothing */
     for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
     f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
     while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
@@ -43551,12 +44078,14 @@ CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t 
     uint64_t *other = key + f->island_count;
     int i;
     for (i = 0; i < f->island_count; i++)
+        /* numbers below the counts: islands with as many contacts keep their order */
         key[i] = (uint64_t)(f->island_contact_first[i + 1] - f->island_contact_first[i]) << 32 | (uint64_t)i;
     csimi_radix_sort(f->island_count, &key, &other);
     return key;
 }
 
 static void csimi_within_start(const csimi_step_frame *f, csimi_within *c, bool bounded) {
+    /* a frame begins at v_k, a solve once more where it is, any other at the last representative velocity */
     const csim_real *v = bounded ? f->vk : f->again ? f->v : f->start;
     int i, k;
     for (i = 0; i < c->n; i++)
@@ -43572,14 +44101,15 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
     for (i = 0; i < c->count; i++) {
         const csimi_found_contact *found = c->contact[i] < f->found_count ? f->found + c->contact[i] : NULL;
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
+        /* rows without a gap, of joints and drives, have phi in its place */
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
         for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
         c->phi[i] = c->rows[i].phi[0];
-        if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push;
+        if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push; /* springs push out in its place */
         if (last && last->bounded) {
             csim_real world[3];
             csimi_store3(world, csim_scale(scale, last->pulse));
-            csimi_mul3(c->rows[i].R, world, c->pulse + 3 * i);
+            csimi_mul3(c->rows[i].R, world, c->pulse + 3 * i); /* from world axes into those of the row */
         }
     }
 }
@@ -43597,19 +44127,20 @@ static void csimi_within_forget(const csim_world *w, csimi_within *c) {
 
 /* What the next step wants to know of the contacts and bodies of an island. */
 static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const csimi_within *c, csimi_answer *a) {
-    const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED;
+    const bool calm = a->outcome.result <= CSIM_RESULT_UNCHECKED; /* certified, or not to be certified in this step */
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
         const csimi_kept *last;
         csimi_kept *kept;
-        if (c->contact[i] >= f->found_count) continue;
+        if (c->contact[i] >= f->found_count) continue; /* rows of joints and drives */
         kept = &f->kept[c->contact[i]].kept;
         k = f->found[c->contact[i]].last;
         last = k >= 0 ? w->store.kept + k : NULL;
         kept->calm = calm ? csimi_imin(1 + (last ? last->calm : 0), CSIMI_WITHIN_CALM) : 0;
         kept->bounded = c->lies && last ? last->bounded : a->bounded > 0;
         if (a->bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
+        /* what lies still keeps the marks it has, and so its sag */
         kept->pulse = c->lies && last ? last->pulse : csimi_load3(world);
         if (c->lies && last) kept->sag = last->sag;
     }
@@ -43620,7 +44151,7 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > a->pushed) a->pushed = way;
+        if (!c->rotation[i] && way > a->pushed) a->pushed = way; /* turns are no metres */
     }
 }
 
@@ -43632,9 +44163,9 @@ static csim_status csimi_within_run(csimi_within *c, const csim_solver_params *p
 
 /* One more miss: the next attempt waits twice as long. */
 static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
-    pace->sweeps = missed ? pace->sweeps : iterations;
+    pace->sweeps = missed ? pace->sweeps : iterations; /* the guess of the next attempt */
     pace->misses = missed ? csimi_imin(pace->misses + 1, CSIMI_WITHIN_MISSES) : 0;
-    pace->wait = missed ? (1 << pace->misses) - 1 : 0;
+    pace->wait = missed ? (1 << pace->misses) - 1 : 0; /* 1, 3, 7, 15, 31 steps */
 }
 
 /* What lies still stays as it is where certified frames, which would lift it out of its sag, cannot be paid for or
@@ -43642,7 +44173,7 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
 static csim_status csimi_within_rest(csimi_pace *pace, bool poor, csimi_within *c) {
     if (pace->wait > 0) pace->wait--;
     c->lies = poor || pace->wait > 0 || pace->misses == CSIMI_WITHIN_MISSES;
-    return CSIM_OK;
+    return CSIM_OK; /* there is nothing to solve */
 }
 
 /* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it
@@ -43650,7 +44181,7 @@ static csim_status csimi_within_rest(csimi_pace *pace, bool poor, csimi_within *
 static long csimi_within_price(const csim_problem *p, long left, csimi_arena *arena, int *substeps, bool *lumped) {
     const int most = *substeps, least = csimi_imin(most, CSIMI_WITHIN_LEAST);
     const long own = *lumped ? -1 : csimi_bounded_work(p, left, arena, substeps);
-    *lumped = own < 0 || *substeps < least;
+    *lumped = own < 0 || *substeps < least; /* no factor, or too few substeps */
     if (!*lumped) return own;
     for (*substeps = most; *substeps > 1 && csimi_lumped_work(p, *substeps) > left;) *substeps /= 2;
     return csimi_lumped_work(p, *substeps);
@@ -43662,6 +44193,7 @@ static long csimi_within_iteration(const csim_problem *p) {
     long general = 0;
     int i;
     for (i = 0; i < p->contact_count; i++) general += p->contacts[i].a.count + p->contacts[i].b.count > 1;
+    /* a dense factor of the coarse groups grows with the cube of them */
     return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
 }
 
@@ -43678,18 +44210,19 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     a->substeps = f->substeps;
     a->own = f->again ? 0 : own;
-    left = w->def.budget - f->work - f->reserved + a->own;
+    left = w->def.budget - f->work - f->reserved + a->own; /* of the budget, with what was reserved for it */
     csimi_within_start(f, c, false);
     if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
         return csimi_within_rest(pace, forced || left < own + each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS), c);
     if (!bodies && bounded)
+        /* asked for by name, a frame goes through a factor whatever it costs */
         own = csimi_within_price(c->problem, forced ? INT32_MAX : left, worker->arena, &a->substeps, &lumped);
-    if (bounded) left -= own;
+    if (bounded) left -= own; /* stays aside for the frame */
     if (!bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each - CSIMI_WITHIN_OVER : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
-        if (bodies) params->inner = params->max_iterations;
+        if (bodies) params->inner = params->max_iterations; /* factors of Newton count as well */
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
         spent = a->outcome.iterations + (bodies ? a->outcome.products : 0);
         a->spent = each * spent;
@@ -43697,7 +44230,7 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
         csimi_within_pace(pace, a->outcome.result > CSIM_RESULT_UNCHECKED, spent);
         bounded = bounded && a->outcome.result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
-        pace->wait--;
+        pace->wait--; /* a step nearer to the next attempt */
     }
     if (bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
     a->bounded = !bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1;
@@ -43716,15 +44249,15 @@ CSIMI_FN csim_status csimi_within_end(const csim_world *w, csimi_step_frame *f, 
         params->tolerance = w->def.solver.tolerance;
         c->problem->gap = c->gap;
         c->solution->pulse = c->pulse;
-        c->solution->move = c->move;
+        c->solution->move = c->move; /* by which positions go, m/s */
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
         if (a->bounded != CSIMI_WITHIN_LUMPED && !f->again) csimi_within_forget(w, c);
         if ((status = csimi_within_run(c, params, worker, &a->outcome)) != 0) return status;
-        for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
+        for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i]; /* as it was before the frame */
         if (a->outcome.result <= CSIM_RESULT_UNCHECKED && a->pace.wait == 0) a->pace.wait = 1; /* calms by itself */
     } else {
-        CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
+        CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move); /* no springs: positions go by v */
     }
     csimi_within_keep(w, f, c, a);
     return CSIM_OK;
@@ -43734,7 +44267,8 @@ CSIMI_FN void csimi_within_gather(const csim_world *w, csimi_step_frame *f, int 
     const int *block = f->island_blocks + f->island_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     int i;
-    if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace;
+    if (!f->again) f->pace[csimi_block_owner(&w->store, block[0])] = a->pace; /* the leader keeps it */
+    /* any of them may lead an island in the next step, or be asked (csim_body_get_bounded) */
     for (i = 0; i < n; i++) f->pace[csimi_block_owner(&w->store, block[i])].bounded = a->bounded;
     if (!a->bounded) return;
     f->stats->bounded++;
@@ -43801,7 +44335,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes, rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
+    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids); /* a body's 2 x 2 blocks */
     csimi_island_layout(&p, blocks, rows, aggregates, csimi_most_links(n), csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = matrix_blocks;
@@ -43810,10 +44344,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
+    /* nothing but small bodies: 14 is CSIMI_BODY_TREE, the largest tree with a dense inverse */
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0; /* dense inverses: 1 a node, 2 x 2 a body */
     if (n->coords > 0 || merged)
         size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
@@ -43862,7 +44397,7 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
             square += csim_dot(d, d) / (csim_real)(i - start);
         }
         csimi_store3(f->aggregate_centre + 3 * k, centre);
-        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9));
+        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9)); /* > 0 also of a single node */
     }
 }
 
@@ -43885,7 +44420,7 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
         f->aggregate_of[first + i] = k;
         csimi_store3(f->aggregate_centre + 3 * k, csimi_load3(s->link_pose + 7 * tree->first_link));
         f->aggregate_radius[k] = 1;
-        if (i + 1 == tree->block_count) break;
+        if (i + 1 == tree->block_count) break; /* an odd last block is alone */
         f->aggregate_of[first + i + 1] = k;
         f->aggregate_radius[k] =
             CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) / csimi_block_trace(&w->store.A, first + i));
@@ -43903,7 +44438,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
             f->aggregates += b->aggregate_count;
         } else if (CSIMI_HAS_RIGID && b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
             int block = s->count.nodes + 2 * b->rigid;
-            const csim_real *I = s->state.inertia + 9 * b->rigid;
+            const csim_real *I = s->state.inertia + 9 * b->rigid; /* tr I = 2 sum m r^2: rms radius */
             csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));
             f->aggregate_of[block] = f->aggregate_of[block + 1] = f->aggregates;
             csimi_store3(f->aggregate_centre + 3 * f->aggregates, csimi_load3(s->state.com + 3 * b->rigid));
@@ -43926,6 +44461,7 @@ CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 /* ---- one island */
 
+/* Exchanges two stored blocks of a row together with their columns. */
 static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
     csim_real block[9];
     const int col = A->col[j];
@@ -43940,6 +44476,7 @@ static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
+    /* solved again it goes on from where it is; solvers that walk through gaps always start at v_k */
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
     int i, j, k, r, count = 0;
     for (i = 0; i < n; i++) {
@@ -43949,24 +44486,24 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
         p->row[i] = A->row[g];
         p->end[i] = csimi_row_end(A, g);
         p->diag[i] = A->diag[g];
-        for (k = p->row[i]; k < p->end[i]; k++) {
+        for (k = p->row[i]; k < p->end[i]; k++) { /* what is given goes to the right-hand side: b - A v */
             if (!f->skip[A->col[k]]) continue;
             csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * A->col[k], y);
             for (r = 0; r < 3; r++) b[r] -= y[r];
         }
-        for (k = p->end[i] - 1; k >= p->row[i]; k--) {
+        for (k = p->end[i] - 1; k >= p->row[i]; k--) { /* from the end, so that what was moved is not met again */
             if (!f->skip[A->col[k]]) {
                 A->col[k] = f->local[A->col[k]];
                 continue;
             }
-            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1);
+            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1); /* the others keep their order */
             p->end[i]--;
-            p->diag[i] -= k < p->diag[i];
+            p->diag[i] -= k < p->diag[i]; /* it moved up by one */
         }
         count += p->end[i] - p->row[i];
         csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
-    p->row[n] = count;
+    p->row[n] = count; /* all stored blocks: how many, not where they end */
     p->problem.A = *A;
     p->problem.A.n = n;
     p->problem.A.row = p->row;
@@ -43993,7 +44530,7 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     p->problem.contacts = f->contacts + first;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
-    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first;
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first; /* rows and impulses lie in island order */
     for (i = 0; i < count && !CSIMI_IN_PLACE; i++)
         csimi_store3(p->solution.lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)f->island_contacts[first + i]));
 }
@@ -44005,7 +44542,7 @@ static bool csimi_starts_body(const csim_world *w, int block) {
     if (coord >= s->coord_count) return true; /* massless */
     if (coord >= 0) {
         const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
-        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
+        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0); /* an anchored base is given */
     }
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
@@ -44019,10 +44556,10 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
     int k, i, count = 0, reach = 0;
     for (i = n - 1; i >= 0 && block[i] >= csimi_first_slack_block(s); i--) {
     }
-    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s);
+    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s); /* numbers ascend: first and last tell */
     for (k = 0; k < *bodies; k++) {
         const int first = p->body_first[k], end = p->body_first[k + 1];
-        if (first >= reach)
+        if (first >= reach) /* nothing before it couples to it */
             p->body_first[count++] = first;
         else if (!rigid || !joints)
             return false;
@@ -44045,17 +44582,17 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     for (i = 0; i < n; i++) {
         int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
-        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i; /* blocks of a body follow each other */
         if (!CSIMI_UNITES) continue;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                        : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
-            if (number[i] == count) {
+            if (number[i] == count) { /* its first block here: numbers are in order of appearance */
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
                 p->radius[count++] = f->aggregate_radius[a];
             }
-            if (g < s->node_count)
+            if (g < s->node_count) /* a body's blocks are its centre and its turn: offset 0 */
                 offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
         }
         csimi_store3(p->offset + 3 * i, offset);
@@ -44067,6 +44604,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
+    /* 0: A couples bodies, and solvers that want their dense inverses do not take it */
     p->structure.body_count = csimi_bodies_merge(w, p, block, n, joints, &bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
@@ -44087,7 +44625,7 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
     for (i = 0; i < n && block[i] < s->count.nodes; i++) {
         int slot = s->node_body[block[i]];
         const csimi_body *b = s->body + slot;
-        if (slot == last || b->kind != CSIM_BODY_CABLE) continue;
+        if (slot == last || b->kind != CSIM_BODY_CABLE) continue; /* a cable once, by the first of its nodes here */
         last = slot;
         p->chain_first[count++] = links;
         for (k = 0; k < b->node_count; k++, links++) {
@@ -44106,7 +44644,7 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
 static void csimi_island_term(const csimi_step_frame *f, csim_elastic *e, int block, const csim_real *J) {
     csim_term *t = e->term + e->count;
     if (f->skip[block]) {
-        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi);
+        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi); /* what is given strains it too */
         return;
     }
     t->block = f->local[block];
@@ -44124,11 +44662,12 @@ static bool csimi_island_edge(const csim_world *w, const csimi_step_frame *f, in
     csim_real inverse[9], J[9];
     int i;
     for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
-    if (!csimi_inverse3(e->K, inverse)) return false;
+    if (!csimi_inverse3(e->K, inverse)) return false; /* no stiffness: no element */
     csimi_matmul(inverse, w->store.A.val + 9 * (size_t)slot[5], J);
     csimi_island_term(f, e, node[0], minus);
     csimi_island_term(f, e, node[1], one);
     csimi_island_term(f, e, csimi_first_frame_block(s) + k, J);
+    /* K = h^2 k + h beta k: the part of the damping is beta / (h + beta) */
     e->damping = s->edge_data[6 * (size_t)k + 4] / (f->h + s->edge_data[6 * (size_t)k + 4]);
     return true;
 }
@@ -44178,7 +44717,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
     for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
-    if (joints == 0 || !csimi_bodies_take(problem)) return asked;
+    if (joints == 0 || !csimi_bodies_take(problem)) return asked; /* elsewhere far is dear */
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
 }
@@ -44216,6 +44755,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
 #endif
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, f->island_contact_first[island], contacts);
+    /* rows of joints come last, behind first_joint_row: the last row tells whether there are any */
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
@@ -44256,10 +44796,10 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
     begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
-    if (arena->overflow) return;
+    if (arena->overflow) return; /* what the solve left stays */
     for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
     if (!csimi_restrain(problem, begun, arena, worker->tasks, solution, &kept)) return;
-    *outcome = kept;
+    *outcome = kept; /* with the certificate of what was put in its place */
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
 
@@ -44294,7 +44834,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         a->phase =
             a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
         if (a->phase == CSIMI_PHASE_REST) {
-            csimi_island_matrix_back(w, &p, block, n);
+            csimi_island_matrix_back(w, &p, block, n); /* until the rest is done it is the world's A again */
             csimi_pop(arena, mark);
             return CSIM_OK;
         }
@@ -44311,16 +44851,16 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
         csimi_keep_outcome(w, f, &p.problem, contact, worker, &p.solution, &a->outcome);
     }
-    csimi_island_matrix_back(w, &p, block, n);
+    csimi_island_matrix_back(w, &p, block, n); /* before any return: A belongs to the world */
     if (status) return status;
     if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
         return csimi_deny(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity",
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
-        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
+        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1; /* not certified, though it was to be */
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k]; /* by which positions go */
         }
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
@@ -44341,6 +44881,7 @@ enum { CSIMI_GROUPS = 32,       /* side by side at most */
 /* Sorts blocks and contacts by island, keeping their order inside. */
 static void csimi_sort_islands(csimi_step_frame *f) {
     int i, rest;
+    /* counting sort: sizes one place up, their sums as starts */
     for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
     for (i = 0; i < f->blocks; i++)
         if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
@@ -44352,22 +44893,22 @@ static void csimi_sort_islands(csimi_step_frame *f) {
     }
     for (i = 0; i < f->blocks; i++) {
         int g = f->island[i];
-        if (g < 0) continue;
+        if (g < 0) continue; /* fixed or kinematic: no unknown */
         f->local[i] = f->island_first[g];
-        f->island_blocks[f->island_first[g]++] = i;
+        f->island_blocks[f->island_first[g]++] = i; /* filling moves each start to its end */
     }
     rest = f->island_contact_first[f->island_count]; /* what acts on nothing that moves */
     for (i = 0; i < f->contact_count; i++) {
         const int g = f->contact_island[i];
         f->island_contacts[g >= 0 ? f->island_contact_first[g]++ : rest++] = i;
     }
-    for (i = f->island_count; i > 0; i--) {
+    for (i = f->island_count; i > 0; i--) { /* ends are the starts of the next: one place up */
         f->island_first[i] = f->island_first[i - 1];
         f->island_contact_first[i] = f->island_contact_first[i - 1];
     }
     f->island_first[0] = f->island_contact_first[0] = 0;
     for (i = 0; i < f->blocks; i++)
-        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
+        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]]; /* from the start of its island */
 }
 
 /* Numbers of aggregates in their islands, in order of appearance. */
@@ -44397,22 +44938,25 @@ static void csimi_order_rows(const csimi_step_frame *f, int *from) {
         if (from[i] < 0 || from[i] == i) continue;
         row = f->contacts[i];
         lambda = csimi_load3(f->lambda + 3 * i);
-        for (k = i; from[k] != i; from[k] = ~next, k = next) {
+        for (k = i; from[k] != i; from[k] = ~next, k = next) { /* k: the place that is free */
             next = from[k];
             f->contacts[k] = f->contacts[next];
+            /* impulses move where islands are solved on them in place; else each copies its own by island_contacts */
             if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, csimi_load3(f->lambda + 3 * next));
         }
         f->contacts[k] = row;
         if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, lambda);
         from[k] = ~i;
     }
+    /* marks off: the order is kept, for islands name their rows by it */
     for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
+/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. */
 static void csimi_to_islands(csimi_step_frame *f) {
     int k;
     for (k = 0; k < f->term_count; k++) {
-        f->term_block[k] = f->terms[k].block;
+        f->term_block[k] = f->terms[k].block; /* numbers in islands repeat: kept to go back */
         f->terms[k].block = f->local[f->terms[k].block];
     }
     csimi_order_rows(f, f->island_contacts);
@@ -44422,7 +44966,7 @@ static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k;
+    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k; /* the inverse order */
     csimi_order_rows(f, back);
     csimi_pop(arena, mark);
 }
@@ -44434,6 +44978,7 @@ static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(or
 
 /* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    /* up to the first that is no figure */
     double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
     const double *figure = (const double *)(const void *)c;
     for (; most < end; most++, figure++)
@@ -44446,8 +44991,11 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     const int blocks = f->island_first[island + 1] - f->island_first[island];
     csim_step_stats *t = f->stats;
     if (csimi_keeps(w)) csimi_within_gather(w, f, island, a);
+    /* by the owner of its first block: the estimate finds its island again in the next step */
     f->sigma_of_body[csimi_block_owner(&w->store, f->island_blocks[f->island_first[island]])] = o->sigma;
+    /* figures of an unchecked solve are huge and tell nothing */
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
+    /* only islands with contacts are told; one that is solved again has been counted */
     if (f->island_contact_first[island + 1] > f->island_contact_first[island] && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
@@ -44458,7 +45006,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     t->rejections += o->rejections;
     t->virtual_nodes += o->virtual_nodes;
     if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
-    if (o->result > t->result) t->result = o->result;
+    if (o->result > t->result) t->result = o->result; /* results are ordered from good to bad */
     if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
     if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
@@ -44466,6 +45014,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
 }
 
 static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
+    /* what was kept for this island is free for the next ones, less what it took */
     f->reserved -= a->own;
     f->work += a->spent;
 }
@@ -44508,17 +45057,19 @@ typedef struct csimi_round {
 static void csimi_group_solve(void *context, int begin, int end) {
     const csimi_round *r = (const csimi_round *)context;
     for (; begin < end; begin++) {
+        /* the largest group is begun first: begun last, all others would wait for it */
         csimi_group *g = r->group + (begin == 0 ? r->largest : begin <= r->largest ? begin - 1 : begin);
         csim_status status = CSIM_OK;
         int i;
-        g->worker.tasks = NULL;
+        g->worker.tasks = NULL; /* threads are taken: products inside are not spread once more */
         for (i = g->first; i < g->end; i++) {
             csimi_answer *answer = r->answer + (i - r->group->first);
+            /* REST: those that trying has certified are done */
             if (answer->phase == r->phase)
                 status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
             if (status == CSIM_OK) continue;
             g->status = status;
-            g->end = i;
+            g->end = i; /* the rest of the group is left: the step fails */
         }
     }
 }
@@ -44529,7 +45080,7 @@ static bool csimi_group_try(const csimi_round *r, csimi_group *g) {
     int i;
     for (i = g->first; i < g->end; i++) {
         csimi_answer *answer = r->answer + (i - r->group->first);
-        answer->phase = CSIMI_PHASE_TRY;
+        answer->phase = CSIMI_PHASE_TRY; /* which leaves REST where a bounded frame is to follow */
         g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
         if (g->status) g->end = i;
         if (g->status) return false;
@@ -44551,7 +45102,7 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
         entries += csimi_row_end(&w->store.A, block) - w->store.A.row[block];
     }
     for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
-        rows += f->island_contacts[k] >= f->first_joint_row;
+        rows += f->island_contacts[k] >= f->first_joint_row; /* of joints and trees, which are not told apart here */
     most->nodes = csimi_imax(most->nodes, nodes);
     most->rigids = csimi_imax(most->rigids, (rigid + 1) / 2);
     most->coords = csimi_imax(most->coords, coords);
@@ -44577,6 +45128,7 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
     for (g->first = g->end = first; g->end < last && g->size < share; g->end++) {
         const int island = csimi_ordered(r->order, g->end), *block = f->island_first + island;
         const int *contact = f->island_contact_first + island, own = block[1] - block[0] + contact[1] - contact[0];
+        /* a large island ends the group before it, and makes one of its own */
         if ((spreads && 2 * own > all) || (g->size > 0 && own > share)) break;
         g->size += own;
         csimi_island_widen(r->world, f, island, &most);
@@ -44597,13 +45149,14 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     r.largest = 0;
     r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
     r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    /* with a budget, attempts come in order and rests side by side; BOUNDED by name has no attempts */
     r.phase = csimi_keeps(w) && w->def.solver.solver != CSIM_SOLVER_BOUNDED ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
     if (!arena->overflow) CSIMI_MEMSET(r.answer, 0, (size_t)(last - begin) * sizeof *r.answer);
     for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
         csimi_group *g = r.group + groups;
         const size_t bytes = csimi_group_of(&r, i, last, g), left = arena->size - arena->used;
         if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
-        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes); /* no thread meets another in memory */
         g->worker.arena = &g->arena;
         g->worker.tasks = &w->def.tasks;
         g->worker.error = &g->error;
@@ -44614,10 +45167,11 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
     for (k = 0; k < groups; k++) {
         for (i = r.group[k].first; i < r.group[k].end; i++) {
+            /* trying has told already what it spent */
             if (r.phase == CSIMI_PHASE_WHOLE) csimi_spend(f, r.answer + (i - begin));
-            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin)); /* in order, after all threads */
         }
-        *first = i;
+        *first = i; /* where the next round goes on */
         if (!r.group[k].status) continue;
         w->error = r.group[k].error;
         return r.group[k].status;
@@ -44645,11 +45199,12 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_aggregates(w, f);
     if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
     csimi_to_islands(f);
-    f->stats->certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1; /* numbers in an island mean nothing outside of it */
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
 #if CSIMI_SIDE_BY_SIDE
+        /* what a round has no room for, or leaves because it is large, is solved below with all of the memory */
         if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
 #endif
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
@@ -44664,7 +45219,7 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_to_islands(f);
+    csimi_to_islands(f); /* islands are those of before: joints and forces changed, not who touches whom */
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
     csimi_to_world(f, arena);
@@ -44689,7 +45244,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, 
     there.com = f->drift.com;
     there.rotation = f->drift.rotation;
     there.frame = f->drift.frame;
-    csimi_advance(w, step, step->h / 2, f->vk, &there);
+    csimi_advance(w, step, step->h / 2, f->vk, &there); /* q' = q_k + h/2 v_k */
 }
 
 static void csimi_exchange_reals(csim_real *a, csim_real *b, int count) {
@@ -44716,14 +45271,15 @@ CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
 CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *v) {
     csimi_step rigid = *step;
     int i;
+    /* given blocks keep their velocity */
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
     csimi_advance(w, step, step->sigma * step->h, f->v_end, &f->next);
     rigid.sigma = 0;
     csimi_assemble(w, f, &rigid, &f->next);
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks); /* A0 v* */
     csimi_assemble(w, f, step, &f->next);
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] -= f->frozen[i];
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks); /* (A0 + A1) v*: less A0 v*, A1 v* is left */
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] += f->frozen[i];
 }
 
@@ -44736,7 +45292,7 @@ CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
             const csim_side *x = side ? &f->contacts[c].b : &f->contacts[c].a;
             csim_real push[3] = {0, 0, 0};
             csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, push);
-            for (i = 0; i < 3; i++) push[i] = side ? -push[i] : push[i];
+            for (i = 0; i < 3; i++) push[i] = side ? -push[i] : push[i]; /* on b the opposite */
             for (k = x->first; k < x->first + x->count; k++)
                 csimi_addmulT3(f->terms[k].J, push, pushed + 3 * (size_t)f->terms[k].block);
         }
@@ -44744,20 +45300,20 @@ CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
 
 CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
     const csim_block_matrix *A = &w->store.A;
-    csim_real *rest = f->frozen, *pushed = f->v_end;
+    csim_real *rest = f->frozen, *pushed = f->v_end; /* room that is free here; v_end is made anew by csimi_integrate */
     double rest2 = 0, b2 = 0, pushed2 = 0;
     int i;
     csimi_product(A, f->v, rest, NULL);
     csimi_pushes(f, pushed);
     for (i = 0; i < 3 * f->blocks; i++) {
-        const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)];
+        const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)]; /* of D = diag A */
         const double r = (double)(rest[i] - f->b[i] - pushed[i]);
-        if (f->skip[i / 3]) continue;
+        if (f->skip[i / 3]) continue; /* given: no equation of its own */
         rest2 += r * r / D;
         b2 += (double)f->b[i] * (double)f->b[i] / D;
         pushed2 += (double)pushed[i] * (double)pushed[i] / D;
     }
-    if (pushed2 > b2) b2 = pushed2;
+    if (pushed2 > b2) b2 = pushed2; /* the larger, as certificate.dynamics has it */
     return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }
 
@@ -44782,6 +45338,7 @@ static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) 
 CSIMI_FN size_t csimi_curl_scratch(const csimi_counts *n) {
     csimi_curl c;
     csimi_arena arena = csimi_arena_counting();
+    /* no more islands than blocks */
     csimi_curl_layout(&c, n->frames > 0 ? (size_t)csimi_blocks_of(n) : 0, &arena);
     return arena.used;
 }
@@ -44797,9 +45354,9 @@ static bool csimi_curl_far(const csim_world *w, const csimi_step_frame *f, csimi
     bool any = false;
     int i, k;
     for (k = 0; k < f->island_count; k++) c->most[k] = 0;
-    for (i = first; i < first + s->frame_count; i++) {
+    for (i = first; i < first + s->frame_count; i++) { /* frames alone: nodes do not turn */
         const size_t at = 3 * (size_t)i;
-        if (f->skip[i] || f->island[i] < 0) continue;
+        if (f->skip[i] || f->island[i] < 0) continue; /* given */
         k = f->island[i];
         c->most[k] = csimi_max(c->most[k], csim_length(csim_sub(csimi_load3(f->v + at), csimi_load3(f->aim + at))));
     }
@@ -44815,11 +45372,11 @@ static bool csimi_curl_far(const csim_world *w, const csimi_step_frame *f, csimi
 /* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
    minimises, less the work of the contacts. Leaves A and b of that place. */
 static void csimi_curl_slopes(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, bool start) {
-    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks; /* J'lambda of the last solve */
     int i, k;
     for (i = 0; i < 3 * f->blocks; i++) {
         k = f->island[i / 3];
-        f->v_end[i] = f->aim[i];
+        f->v_end[i] = f->aim[i]; /* islands that do not go on stay at their v* */
         if (!start && k >= 0 && c->on[k]) f->v_end[i] += c->share[k] * (f->v[i] - f->aim[i]);
     }
     csimi_linearise(w, f, step, f->v_end);
@@ -44837,6 +45394,7 @@ static bool csimi_curl_less(const csimi_step_frame *f, csimi_curl *c) {
     int k;
     for (k = 0; k < f->island_count; k++) {
         if (!c->on[k] || !(c->slope[k] > -0.3 * c->begin[k])) continue;
+        /* where the secant of both slopes is 0; begin is below 0 */
         c->share[k] *= csimi_max(CSIM_R(0.1), (csim_real)(-c->begin[k] / (c->slope[k] - c->begin[k])));
         any = true;
     }
@@ -44857,7 +45415,7 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     if (w->store.state.frame_count == 0) return false;
     if (csimi_keeps(w) && (f->stats->flags & CSIM_FLAG_UNCERTIFIED)) return false;
     if (pass == 1) {
-        CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+        CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks); /* the first solve took forces at q_k */
         CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);
     }
     if (!csimi_curl_far(w, f, c)) return false;
@@ -44869,13 +45427,14 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     csimi_curl_slopes(w, f, step, c, true);
     for (k = 0; k < f->island_count; k++) {
         c->begin[k] = c->slope[k];
-        c->share[k] = c->on[k] ? csimi_min(1, 2 * CSIMI_TURN / c->most[k]) : 0;
+        c->share[k] = c->on[k] ? csimi_min(1, 2 * CSIMI_TURN / c->most[k]) : 0; /* a radian of turn at most */
     }
+    /* line search; what it does not find in eight looks the next pass goes on from */
     for (look = 0; look < 8; look++) {
         csimi_curl_slopes(w, f, step, c, false);
         if (!csimi_curl_less(f, c)) break;
     }
-    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks); /* A and b are those of there */
     return true;
 }
 #endif
@@ -44883,12 +45442,13 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
 /* ==== begin step/integrate.c ==================================================================================== */
 /* step/integrate: from the velocities of a step to the state at its end. */
 
+/* Nodes of reduced bodies are no unknowns: their velocities follow from the rates, of the step and at its end. */
 static void csimi_reduced_step_velocities(csim_world *w, csimi_step_frame *f) {
     const csimi_state *s = &w->store.state;
     int t;
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
-        if (tree->modes == 0) continue;
+        if (tree->modes == 0) continue; /* articulated: it has no nodes */
         csimi_reduced_follow(s, t, f->v + 3 * (csimi_first_coord_block(s) + tree->first_block), f->v);
         csimi_reduced_follow(&f->next, t, f->next.coord_rate + 3 * tree->first_block, f->next.v);
     }
@@ -44909,7 +45469,9 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
     const csim_real theta = f->theta, *v = f->v, *vk = f->vk;
     csim_real *end = f->v_end;
     int i, count = 3 * f->blocks;
+    /* what is given has one velocity all through the step */
     for (i = 0; i < count; i++) end[i] = f->skip[i / 3] ? v[i] : vk[i] + (v[i] - vk[i]) / theta;
+    /* XPBD and bounded frames push out by positions, and tell by which velocity in rep: it stays out of v_{k+1} */
     csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->moves ? f->rep : f->v, &f->next);
     csimi_spans(s, &f->next, span);
     for (i = 0; i < CSIMI_SPANS; i++)
@@ -44991,7 +45553,7 @@ static const csim_real *csimi_path_twist(const csimi_paths *p, int rigid) {
 static csim_pose csimi_path_rigid(const csimi_paths *p, const csimi_body *b, csim_real t) {
     const csimi_state *s = &p->w->store.state;
     const csim_real *twist = csimi_path_twist(p, b->rigid);
-    const csim_quat turn = csim_quat_exp(csim_scale(t * p->h, csimi_load3(twist + 3)));
+    const csim_quat turn = csim_quat_exp(csim_scale(t * p->h, csimi_load3(twist + 3))); /* in world axes */
     csim_vec3 com = csim_madd(csimi_load3(s->com + 3 * (size_t)b->rigid), t * p->h, csimi_load3(twist));
     csim_pose pose;
     pose.rotation = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)b->rigid)));
@@ -45005,10 +45567,11 @@ static csim_pose csimi_path_carried(const csimi_paths *p, int carrier, csim_real
     const csim_pose from = csimi_path_rigid(p, b, t), end = csimi_path_rigid(p, b, to);
     csim_pose move;
     move.rotation = csim_quat_mul(end.rotation, csim_quat_conj(from.rotation));
-    move.position = csim_sub(end.position, csim_rotate(move.rotation, from.position));
+    move.position = csim_sub(end.position, csim_rotate(move.rotation, from.position)); /* move o from = end */
     return move;
 }
 
+/* Moves a tree to the share t in frame->next, where its links are then read; csimi_path_write undoes that. */
 static void csimi_path_tree(const csimi_paths *p, int tree, csim_real t) {
     const csimi_state *s = &p->w->store.state;
     const size_t block = (size_t)(csimi_first_coord_block(s) + s->tree[tree].first_block);
@@ -45020,7 +45583,7 @@ static csim_pose csimi_path_frame(const csimi_paths *p, int slot, int link, csim
     const csimi_store *s = &p->w->store;
     const csimi_body *b = s->body + slot;
     const int group = p->group[slot];
-    const csim_real own = csimi_min(t, p->until[group]);
+    const csim_real own = csimi_min(t, p->until[group]); /* its own way ends where it was stopped */
     csim_pose pose;
     if (csimi_lies(s, slot) && b->kind == CSIM_BODY_TREE)
         return csimi_link_pose(&s->state, s->state.tree[b->tree].first_link + link);
@@ -45048,12 +45611,14 @@ static void csimi_path_links(csimi_paths *p, const csimi_tree *tree, const csim_
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real *u = rate + l->coord;
+        /* arm: from the origin of the link above to this one, m */
         csim_real *own = p->link + 2 * (size_t)i, arm = csim_length(l->frame.position);
         own[0] = own[1] = 0;
         if (l->parent >= 0) {
             const csim_real *above = p->link + 2 * (size_t)(tree->first_link + l->parent);
             if (l->joint == CSIM_TREE_PRISMATIC)
                 arm += csimi_abs(s->link_position[7 * (size_t)i]) + p->h * csimi_abs(u[0]);
+            /* sums along the chain of what each joint adds at most, whatever the directions */
             own[0] = above[0] + arm * above[1];
             own[1] = above[1];
         }
@@ -45080,13 +45645,14 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     const size_t coord = 3 * (size_t)tree->first_block;
     bool fast = false;
     int i;
-    csimi_path_links(p, tree, s->coord_rate + coord);
+    csimi_path_links(p, tree, s->coord_rate + coord); /* rates that detection made its margins of */
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
         p->way[i] = p->h * csimi_path_speed(p, tree, i); /* as its start knew */
-    csimi_path_links(p, tree, p->v + 3 * (size_t)csimi_first_coord_block(s) + coord);
+    csimi_path_links(p, tree, p->v + 3 * (size_t)csimi_first_coord_block(s) + coord); /* and those it got */
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
+        /* way turn / 2: how far an arc leaves its tangent, which is the way that rows know */
         fast = fast || way * turn > 2 * p->slack || way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
@@ -45102,7 +45668,8 @@ static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int
     const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
     const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
     csim_real part = 1;
-    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
+    if (g->kind == CSIM_SHAPE_SPHERE) part = 0; /* turned about its centre it is the same */
+    /* round about its z axis: only the part of the turn across that counts */
     if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
         part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
     return csim_length(arm) + part * g->bound;
@@ -45138,12 +45705,13 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
+    /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
     csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
     csimi_store3(p->upper + 3 * (size_t)shape, csim_add(upper, csim_v3(t, t, t)));
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
-    while (p->group[slot] != slot) slot = p->group[slot] = p->group[p->group[slot]];
+    while (p->group[slot] != slot) slot = p->group[slot] = p->group[p->group[slot]]; /* path halving */
     return slot;
 }
 
@@ -45180,10 +45748,11 @@ static void csimi_path_groups(csimi_paths *p) {
         const csimi_link *l = s->link + s->joint[i].link;
         int a, b;
         if (s->joint[i].broken || l->body[0] < 0 || l->body[1] < 0) continue;
+        /* a joint to what is fixed or kinematic makes no group: all that hangs on one wall would stop together */
         if (s->body[l->body[0]].motion != CSIM_DYNAMIC || s->body[l->body[1]].motion != CSIM_DYNAMIC) continue;
         a = csimi_path_root(p, l->body[0]);
         b = csimi_path_root(p, l->body[1]);
-        p->group[csimi_imax(a, b)] = csimi_imin(a, b);
+        p->group[csimi_imax(a, b)] = csimi_imin(a, b); /* the lower slot is the root, in whatever order joints come */
     }
     for (i = 0; i < s->active_count; i++) p->group[s->active[i]] = csimi_path_root(p, s->active[i]);
 }
@@ -45212,7 +45781,7 @@ static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
     for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
         const csim_hull_data *hull = p->w->store.hull + g->hull;
         const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
-        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
+        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre)); /* from its centre to the nearest face */
     }
     return least;
 }
@@ -45224,7 +45793,7 @@ static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_
     c->half = csim_sub(c->half, csim_v3(round, round, round));
     if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
     c->half_height -= round;
-    c->round = round;
+    c->round = round; /* with it as large as before, but for edges */
 }
 
 /* Of a box the part that points of a ball can be nearest to, for those are no farther from each other than the points:
@@ -45258,6 +45827,7 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
     csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
     round = a.round + b.round;
+    /* cores are apart until the shapes are as deep as their rounds: distances of cores tell depths, overlaps do not */
     a.round = b.round = 0;
     core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
     *gap = core - round - q->thick;
@@ -45272,6 +45842,7 @@ static CSIMI_NOINLINE bool csimi_path_facet_gap(const csimi_paths *p, const csim
     const csim_geometry *g = s->shape + q->a;
     csimi_convex a, b;
     csim_vec3 on, normal = csim_v3(0, 0, 0);
+    /* facets are in the axes of the level: the shape is taken there */
     at.position = csim_pose_local(level, at.position);
     at.rotation = csim_quat_mul(csim_quat_conj(level.rotation), at.rotation);
     if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) {
@@ -45315,7 +45886,7 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
 
 /* How far shapes, the thinner one 2 thin thick, may overlap: contacts still push them apart from there. */
 static csim_real csimi_path_deep(const csimi_paths *p, csim_real thin, csim_real slack) {
-    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin);
+    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin); /* 3/16 of the thickness */
 }
 
 static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
@@ -45328,8 +45899,8 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
-    q.slack = csimi_min(p->slack, thin / 4);
+    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin; /* a level is a sheet: no depth to spare */
+    q.slack = csimi_min(p->slack, thin / 4); /* an eighth of the thickness at most */
     q.deep = csimi_path_deep(p, q.thin, q.slack);
     q.round = 0;
     q.facet = NULL;
@@ -45354,16 +45925,16 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1;
+    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1; /* farther than their ways lead */
     floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
-        if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
+        if (!(rate * (1 - t) > gap - floor)) return 1; /* cannot get there before the step ends */
+        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way)); /* at least some way: looks end */
         if (!(t < 1)) return 1;
         if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.deep, &gap, &n)) return 1;
-        if (gap < floor) return last;
+        if (gap < floor) return last; /* the last share that was good */
         if (gap < floor + near) return t;
         last = t;
     }
@@ -45386,7 +45957,7 @@ static CSIMI_NOINLINE csim_real csimi_path_level(const csimi_paths *p, csimi_pat
         csim_vec3 n;
         if (!csimi_facet_of(&facet, &t, place, middle) || csimi_facet_distance(&facet, middle, &n) > reach) continue;
         q->facet = &facet;
-        first = csimi_min(first, csimi_path_advance(p, q));
+        first = csimi_min(first, csimi_path_advance(p, q)); /* whichever is met first stops it */
     }
     return first;
 }
@@ -45420,18 +45991,19 @@ static void csimi_path_sort(csimi_paths *p) {
     for (c = 1, p->axis = 0; c < 3; c++)
         if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
     for (k = 0; k < p->awake; k++)
+        /* key above, place below: equal keys stay in the order of the list */
         p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
     csimi_radix_sort(p->awake, &p->order, &p->other);
     for (k = 0; k < p->awake; k++) {
         const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
-        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end;
+        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end; /* rises with k, so that it can be bisected */
     }
 }
 
 /* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
 static int csimi_path_meets(csimi_paths *p, int a) {
     const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
-    const uint32_t last = csimi_real_key(upper[p->axis]);
+    const uint32_t last = csimi_real_key(upper[p->axis]); /* those that begin behind it cannot meet a */
     int k = 0, end = p->awake, i, place, count = 0;
     while (k < end) { /* the first one that may reach so far */
         if (p->reach[(k + end) / 2] < lower[p->axis])
@@ -45442,16 +46014,18 @@ static int csimi_path_meets(csimi_paths *p, int a) {
     for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
         place = (int)(p->order[k] & 0xffffffffu);
         if (!csimi_path_near(p, a, (int)p->list[place])) continue;
+        /* in the order of the list, whichever axis was sorted along */
         for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
         p->near[i] = place;
     }
     for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
-    end = csimi_path_about(p, lower, upper, p->slack);
+    end = csimi_path_about(p, lower, upper, p->slack); /* and what lies in bed, behind them */
     for (k = p->awake; k < end; k++)
         if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
     return count;
 }
 
+/* Whether the root of a tree is free to be carried: an anchored one stays where it is held. */
 static bool csimi_path_floats(const csimi_paths *p, int tree) {
     const csimi_state *s = &p->w->store.state;
     return s->tree_link[s->tree[tree].first_link].joint == CSIM_TREE_FLOATING;
@@ -45461,11 +46035,12 @@ static bool csimi_path_floats(const csimi_paths *p, int tree) {
 static bool csimi_path_stop(csimi_paths *p, int slot, int other, csim_real t) {
     const csimi_body *b = p->w->store.body + slot, *o = p->w->store.body + other;
     const int group = p->group[slot];
+    /* earlier by less than 1e-4 of the step is no change: passes would be spent on rounding */
     if (b->motion != CSIM_DYNAMIC || !(t < p->until[group] - CSIM_R(1e-4))) return false;
     p->until[group] = t;
     p->carrier[group] = o->kind == CSIM_RIGID && o->motion == CSIM_KINEMATIC ? other : -1;
-    if (b->tree >= 0 && !csimi_path_floats(p, b->tree)) p->carrier[group] = -1;
-    p->looked[slot] = 1;
+    if (b->tree >= 0 && !csimi_path_floats(p, b->tree)) p->carrier[group] = -1; /* held by its anchor */
+    p->looked[slot] = 1; /* where it stands it may be in the way of what it did not meet before */
     return true;
 }
 
@@ -45476,15 +46051,16 @@ static bool csimi_path_pairs(csimi_paths *p) {
     int i, k, count;
     for (i = 0; i < p->awake; i++) {
         const int a = (int)p->list[i], slot = s->shape_body[a];
-        if (!p->looked[slot] || s->shape[a].field) continue;
+        if (!p->looked[slot] || s->shape[a].field) continue; /* fields: from the other shape */
         count = csimi_path_meets(p, a);
         for (k = 0; k < count; k++) {
             const int b = p->near[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
+            /* one group stops as one: its shapes do not stop each other */
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
-            if (p->looked[other] && b < a) continue;
+            if (p->looked[other] && b < a) continue; /* this pair has been seen from b */
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
@@ -45506,6 +46082,7 @@ static bool csimi_path_strays(csimi_paths *p) {
         if (!q->strays) continue;
         csimi_path_still(p, q->a);
         csimi_path_still(p, q->b);
+        /* no row held them: they stop a slack deep, as if paths were all followed finely */
         p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
         p->fine = p->w->def.follow_paths;
@@ -45532,7 +46109,7 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
         csim_real rate;
         gap = csimi_distance_at(s->shape + shape, s->hull, at, csim_madd(x, t, d), &n, &zone) - r;
         if (look == 0) floor = p->fine ? csimi_min(gap, 0) - p->slack : csimi_path_floor(gap, deep, thin);
-        if (look > 0 && gap < floor + p->slack / 4) return t;
+        if (look > 0 && gap < floor + p->slack / 4) return t; /* at 0 it may be deep, and leave */
         rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
         if (!(rate * (1 - t) > gap - floor)) return 1;
         t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
@@ -45546,7 +46123,7 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
                                                       int shape) {
     const csimi_triangles t = csimi_triangles_of(p->w->store.shape[shape].field);
     const csim_pose at = csimi_path_shape(p, shape, 0);
-    const csim_real core = csimi_max(r - p->slack, 0);
+    const csim_real core = csimi_max(r - p->slack, 0); /* a ball that touches when the node is a slack deep */
     csimi_surface_ray ray;
     csimi_convex ball, face;
     csimi_facet f;
@@ -45557,13 +46134,14 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
     d = csim_unrotate(at.rotation, d);
     CSIMI_MEMSET(&ball, 0, sizeof ball);
     ball.kind = CSIM_SHAPE_SPHERE;
-    ball.pose = csim_pose_identity();
+    ball.pose = csim_pose_identity(); /* in the axes of the level */
     ball.pose.position = x;
     ball.round = ball.size = core;
+    /* boxes grown by the core: the centre is followed as a point */
     csimi_surface_ray_along(&ray, &t.surface, x, d, csim_v3(core, core, core), 1);
     while ((place = csimi_surface_ray_next(&ray)) >= 0) {
         csim_vec3 corner[3];
-        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue;
+        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue; /* behind it, or going away */
         for (k = 0; k < 3; k++) corner[k] = csimi_load3(f.vertex + 3 * k);
         /* what it is deep in already it may go a slack deeper into */
         ball.round = ball.size = csimi_min(core, csimi_facet_distance(&f, x, &n) - p->slack);
@@ -45572,9 +46150,10 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
             if (!csimi_convex_cast(&ball, d, &face, ray.most, &fraction, &on, &n)) continue;
         } else {
             if (!csimi_ray_triangle(corner, x, d, false, ray.most, &fraction, weight)) continue;
+            /* thinner than a slack: its centre goes on through the plane for the rest of it */
             fraction += csimi_max(p->slack - r, 0) / -csim_dot(f.n, d);
         }
-        ray.most = csimi_min(ray.most, fraction);
+        ray.most = csimi_min(ray.most, fraction); /* leaves farther along are not walked */
     }
     return ray.most;
 }
@@ -45609,12 +46188,13 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     for (k = 0; k < count; k++) {
         const int node = csimi_path_node_of(s, b, k);
         const csim_real *x = s->state.x + 3 * (size_t)node, *v = p->v + 3 * (size_t)node;
-        for (c = 0; c < 3 && csimi_path_goes(p, node); c++) {
+        for (c = 0; c < 3 && csimi_path_goes(p, node); c++) { /* those that stay need no shapes */
             low[c] = csimi_min(low[c], csimi_min(x[c], x[c] + p->h * v[c]));
             high[c] = csimi_max(high[c], csimi_max(x[c], x[c] + p->h * v[c]));
         }
     }
     p->near_count = 0;
+    /* low > high: no node goes */
     listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
     for (i = 0; i < listed; i++) {
         const csim_vec3 x = csimi_load3(low), d = csim_sub(csimi_load3(high), x);
@@ -45648,6 +46228,7 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     }
     if (until < 1) {
         csim_vec3 end = csim_madd(x, until, d);
+        /* a wall that comes takes the node on, else it would go through it in the rest of the step */
         if (carrier >= 0) end = csim_pose_point(csimi_path_carried(p, carrier, until, 1), end);
         csimi_store3(p->f->next.x + 3 * (size_t)i, end);
     }
@@ -45661,13 +46242,13 @@ static void csimi_path_nodes(csimi_paths *p) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
-        if (b->kind == CSIM_BODY_REDUCED) continue;
+        if (b->kind == CSIM_BODY_REDUCED) continue; /* its vertices follow coordinates and cannot stop alone */
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
             if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
             p->f->stats->stopped++;
-            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
+            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD; /* for csimi_stand_still */
         }
     }
 }
@@ -45694,12 +46275,14 @@ static void csimi_path_write(csimi_paths *p) {
         const int slot = s->active[i], group = p->group[slot];
         const csimi_body *b = s->body + slot;
         if (b->kind == CSIM_BODY_TREE) {
+            /* looking at shares of the step has moved its links in next: they are put where they stop, or at the end */
             csimi_path_tree(p, b->tree, p->until[group]);
             if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
         p->f->stats->stopped++;
         for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
+            /* the most that a point of a shape would still have moved, m */
             const double left = (double)((1 - p->until[group]) * p->way[k]);
             if (left > p->f->stats->stopped_short) p->f->stats->stopped_short = left;
         }
@@ -45720,7 +46303,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = p.filter.world = w;
     p.f = f;
-    p.v = f->moves ? f->rep : f->v;
+    p.v = f->moves ? f->rep : f->v; /* XPBD and bounded frames: not the end velocity */
     p.h = h;
     p.slack = csimi_path_slack(w);
     p.fine = w->def.follow_paths;
@@ -45730,7 +46313,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         const int slot = s->active[i];
         nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
         p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1; /* unseen.c found it in */
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
@@ -45738,11 +46321,12 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
         if (bodies) csimi_path_sort(&p);
+        /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;
         }
-        if (nodes) csimi_path_nodes(&p);
+        if (nodes) csimi_path_nodes(&p); /* last: against bodies where they have stopped */
         csimi_path_write(&p);
     }
     csimi_pop(arena, mark);
@@ -45780,7 +46364,7 @@ typedef struct csimi_eye {
 } csimi_eye;
 
 CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
-    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3)); /* 0.1 to 1 mm: s in docs/contact.md */
 }
 
 static double csimi_deeper(double a, double b) { return a > b ? a : b; }
@@ -45806,6 +46390,7 @@ CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
    of what is round turn with it too. */
 static csim_real csimi_turned(const csim_geometry *g, csim_pose from, csim_pose to) {
     const csim_quat d = csim_quat_mul(to.rotation, csim_quat_conj(from.rotation));
+    /* the chord of the turn, 2 sin(angle / 2), at the bound */
     return 2 * g->bound * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
@@ -45830,13 +46415,14 @@ static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        const csim_pose to = csimi_eye_pose(e, &e->f->next, i);
+        const csim_pose to = csimi_eye_pose(e, &e->f->next, i); /* after the step */
         const csim_vec3 c = csim_pose_point(to, g->centre);
         csimi_store3(e->centre + 3 * (size_t)i, c);
         e->spin[i] = 0;
         if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
             e->spin[i] = csimi_turned(g, from, to);
+            /* its contacts were looked for as far as the margin */
             if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
                 e->thrown[e->count++] = i;
         }
@@ -45853,7 +46439,7 @@ static void csimi_eye_shapes(csimi_eye *e) {
 static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot, int other) {
     e->deepest = csimi_deeper(e->deepest, depth);
     if (!(depth > before + (double)e->slack)) return;
-    e->f->driven[slot] = e->f->driven[other] = 1;
+    e->f->driven[slot] = e->f->driven[other] = 1; /* path.c follows these */
     e->f->stats->unseen++;
 }
 
@@ -45864,7 +46450,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     const csim_geometry *g = s->shape + a, *o = s->shape + b;
     const bool flat = csimi_flat_sided(csimi_kind_of(g)) &&
                       (csimi_flat_sided(csimi_kind_of(o)) || csimi_shape_is(o, CSIM_SHAPE_HEIGHTS));
-    const csim_real margin = flat ? thick - (csim_real)least : thick;
+    const csim_real margin = flat ? thick - (csim_real)least : thick; /* gaps above it are no deeper than least */
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
     int i, n = csimi_collide_at(g, csimi_eye_pose(e, state, a), o, csimi_eye_pose(e, state, b), s->hull, margin, touch,
@@ -45883,6 +46469,7 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
     if (s->shape[b].kind != CSIM_SHAPE_TRIANGLES) return 0;
     from = csim_pose_point(csimi_eye_pose(e, &s->state, a), g->centre);
     way = csim_sub(csim_pose_point(csimi_eye_pose(e, &e->f->next, a), g->centre), from);
+    /* way: of its middle in the step */
     return csimi_ray_at(s->shape + b, s->hull, csimi_eye_pose(e, &s->state, b), from, way, 1, &hit) & CSIMI_RAY_ENTERS
                ? (double)g->bound
                : 0;
@@ -45897,7 +46484,7 @@ static int csimi_eye_end(const csimi_eye *e, int first) {
 }
 
 static bool csimi_eye_shaped(const csimi_eye *e, int first) {
-    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
+    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0; /* bodies of nodes are looked at below */
 }
 
 /* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
@@ -45905,6 +46492,7 @@ static void csimi_eye_planes(void *context, int begin, int end) {
     const csimi_eye *e = (const csimi_eye *)context;
     int i, last;
     for (; begin < end; begin++) {
+        /* a pair is done by the range that has the first of its contacts, whoever has the others */
         if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
         e->planes[begin] = -CSIMI_HUGE;
         for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
@@ -45922,13 +46510,16 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const double most = (double)(e->planes[first] + 2 * spin);
     double before = 0, depth = csimi_deeper(0, (double)e->planes[first]);
     int i;
+    /* before: at the start of the step */
     for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
+    /* where turning moves little and planes say no more than before, they are taken at their word */
     if (spin > small || depth > before + (double)small) {
+        /* only a new deepest pair, or one that has been driven in, would tell something */
         const double driven = before + (double)e->slack, least = e->deepest < driven ? e->deepest : driven;
         depth = most > least ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b, least) : 0;
     }
-    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
+    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b)); /* which no plane tells */
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
@@ -45936,6 +46527,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
 static void csimi_eye_pairs(csimi_eye *e) {
     int first, end, deepest = -1;
     csimi_parallel(&e->w->def.tasks, e->f->found_count, 256, csimi_eye_planes, e);
+    /* threads find the planes, one looks at the pairs in their order: any number of them gives the same bits */
     for (first = 0; first < e->f->found_count; first = end) {
         end = csimi_eye_end(e, first);
         if (!csimi_eye_shaped(e, first)) continue;
@@ -45956,7 +46548,8 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
-    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false;
+    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false; /* its own body, or too far */
+    /* where neither moves freely no step could keep them apart */
     if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) return false;
     if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
     return !(own >= 0 && s->skin[own].sensor) && csimi_may_touch(&e->filter, slot, own, other, b);
@@ -45971,6 +46564,7 @@ static void csimi_eye_again(csimi_eye *e, int a, int b) {
 
 /* Lists the shapes about a ball. */
 static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
+    /* the shapes awake are all listed; those in bed that are near come behind them */
     return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
 }
 
@@ -45994,13 +46588,14 @@ static void csimi_eye_passing(csimi_eye *e) {
     for (i = 0; i < e->f->passing_count; i++) {
         csimi_passing *p = e->f->passing + i;
         const int shape[2] = {p->a, p->b};
-        csim_vec3 off = p->way;
+        csim_vec3 off = p->way; /* of a beside b, as foreseen */
         csim_real spin = 0;
         for (k = 0; k < 2; k++) {
             const csim_geometry *g = s->shape + shape[k];
             const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            /* less what each has gone */
             off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
-            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]); /* turning leaves a ball as it is */
         }
         p->strays = csim_length(off) + spin > p->pad;
         if (!p->strays) continue;
@@ -46013,6 +46608,7 @@ static void csimi_eye_passing(csimi_eye *e) {
 
 static bool csimi_eye_inside(const csimi_body *b) { return b->kind == CSIM_SOFT; }
 
+/* all nodes of a solid, of others those of the surface */
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
     if (b->kind == CSIM_PARTICLE || csimi_eye_inside(b)) return b->first_node + k;
     return e->w->store.surface_node[b->first_surface + k];
@@ -46036,6 +46632,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
         moving += csimi_eye_moves(e, node);
         middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
     }
+    /* nodes inside a solid have no rows: it is looked at also where it does not move */
     if (moving == 0 && !csimi_eye_inside(b)) return 0;
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
@@ -46068,7 +46665,7 @@ static double csimi_eye_edge(const csimi_eye *e, const csimi_state *state, const
     csim_touch touch[8];
     double deepest = 0;
     int i, n;
-    if (!(length > 0)) return 0;
+    if (!(length > 0)) return 0; /* a point: its nodes are looked at */
     g.kind = CSIM_SHAPE_CAPSULE;
     g.half_height = length / 2;
     g.spacing = g.radius / 2;
@@ -46088,18 +46685,20 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
         const int shape = e->near[i], other = s->shape_body[shape];
         const csim_real thick = b->surface.thickness + s->skin[shape].surface.thickness;
         const csim_real far = s->shape[shape].bound + b->radius + thick;
-        const csim_vec3 centre = csimi_eye_centre(e, shape);
+        const csim_vec3 centre = csimi_eye_centre(e, shape); /* about the ball that holds the shape */
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
             const csim_vec3 d = csim_sub(csimi_load3(e->f->next.x + 3 * (size_t)node), centre);
             const bool looks = csim_dot(d, d) <= far * far && (csimi_eye_inside(b) || csimi_eye_moves(e, node));
             const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
+            /* a node that was outside was 0 deep */
             csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
         for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
             const int *node = s->state.edge_node + 2 * (size_t)k;
             double depth = 0;
+            /* else its nodes alone touch */
             if (b->edge_contact && (csimi_eye_moves(e, node[0]) || csimi_eye_moves(e, node[1])))
                 depth = csimi_eye_edge(e, &e->f->next, b, k, shape);
             if (depth > 0) csimi_eye_found(e, depth, csimi_eye_edge(e, &s->state, b, k, shape), slot, other);
@@ -46114,6 +46713,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : csimi_eye_inside(b) ? b->node_count : b->surface_count;
+        /* rigid bodies and trees are shapes, which have been looked at */
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
                              ? 0
                              : csimi_eye_list(e, slot, count);
@@ -46131,7 +46731,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
-    e.filter.world = w;
+    e.filter.world = w; /* for csimi_may_touch */
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
     e.awake = csimi_awake_shapes(w, e.list);
     csimi_eye_shapes(&e);
@@ -46156,6 +46756,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
     const csimi_state *s = &w->store.state;
     const csimi_found_contact *pair = f->found + i;
     const csimi_body *b = w->store.body + pair->body_a;
+    /* contacts of one pair follow each other: the nodes are gone through at the first of them */
     const bool seen = i > 0 && pair[-1].body_a == pair->body_a && pair[-1].surface_b == pair->surface_b;
     csimi_surface_hit hit;
     csim_real gap;
@@ -46163,8 +46764,10 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
     for (k = 0; k < b->surface_count && pair->surface_b >= 0 && pair->self < 0 && !seen; k++) {
         const size_t at = 3 * (size_t)w->store.surface_node[b->first_surface + k];
         const csim_vec3 x = csimi_load3(f->next.x + at), v = csimi_load3(s->v + at);
+        /* x_k + h v_k is where detection looked for contacts of the node; off it, there may be none that holds it */
         if (csim_length(csim_sub(csim_madd(csimi_load3(s->x + at), f->h, v), x)) > csimi_path_slack(w) &&
             csimi_surface_gap(surfaces, pair->surface_b, x, pair->radius, -1, &hit, &gap))
+            /* gap < 0: inside the solid; radius: what radii and thicknesses of both sides add */
             least = (double)(gap - pair->radius) < least ? (double)(gap - pair->radius) : least;
     }
     return least;
@@ -46177,16 +46780,16 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
-    csimi_surfaces_start(&surfaces, w, &f->next);
+    csimi_surfaces_start(&surfaces, w, &f->next); /* deformed surfaces after the step, not those of detection */
     for (i = 0; i < f->found_count; i++) {
         double gap;
-        if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
+        if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue; /* two shapes: unseen.c has */
         gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
-                       csimi_sink_of(f->found + i));
+                       csimi_sink_of(f->found + i)); /* edges of cables lie deeper than their rows say */
 #if CSIMI_HAS_NODES
         gap = csimi_strays_gap(w, f, &surfaces, i, gap);
 #endif
-        if (-gap > deepest) deepest = -gap;
+        if (-gap > deepest) deepest = -gap; /* the figure of the certificate: max(0, -gap) after the step */
     }
     csimi_pop(arena, mark);
     f->stats->penetration = deepest;
@@ -46199,7 +46802,7 @@ static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) 
     int k;
     for (k = 0; k < side.count; k++) {
         const csim_term *t = f->terms + side.first + k;
-        csimi_addmul3(t->J, f->v + 3 * t->block, u);
+        csimi_addmul3(t->J, f->v + 3 * t->block, u); /* given motions have no terms: they are in phi */
     }
     return csimi_load3(u);
 }
@@ -46209,15 +46812,18 @@ static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contac
     const csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b));
     const csim_vec3 t1 = csimi_load3(c->R + 3), t2 = csimi_load3(c->R + 6);
     return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
-                    csim_scale(csim_dot(t2, relative) + c->phi[2], t2));
+                    csim_scale(csim_dot(t2, relative) + c->phi[2], t2)); /* phi[1], phi[2]: moving ground and belts */
 }
 
+/* Open, stick or slip, told by the impulse alone: one that is on the rim of its friction disk slips. */
 static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real *lambda, csim_real friction) {
     csim_real limit = csimi_min(c->mu[0], c->mu[1]) * lambda[0];
     if (!(lambda[0] > 0)) return CSIM_CONTACT_OPEN;
+    /* an impulse that was clipped lies on the rim but for rounding */
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+/* Speed at which the two points close at the start of the step, m/s; > 0: they come nearer. */
 static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact *c) {
     const csim_vec3 v = csim_sub(csimi_place_velocity(s, &c->a, c->meet), csimi_place_velocity(s, &c->b, c->meet));
     return -csim_dot(c->normal, v);
@@ -46233,12 +46839,14 @@ static bool csimi_is_new(const csim_world *w, int last) {
 static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found) {
     csim_real speed;
     if (csimi_is_new(w, found->last)) found->speed = csimi_approach(&w->store.state, found);
+    /* of one that pressed already: the speed that was told of it, which is 0 once it has been stopped */
     speed = csimi_is_new(w, found->last) ? found->speed : w->store.contact[found->last].coming;
-    return speed > 0 && found->left > speed / 10 ? speed : 0;
+    return speed > 0 && found->left > speed / 10 ? speed : 0; /* left: speed of closing that the gap still allows */
 }
 
 CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
     int i;
+    /* found lies where islands are about to be solved: what is told of a contact is copied out of their way */
     for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
         f->found[i].speed = csimi_coming(w, f->found + i);
         CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
@@ -46252,11 +46860,11 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     for (i = 0; i < f->found_count; i++) {
         csimi_told_contact *found = f->told + i;
         const csim_contact *c = f->contacts + i;
-        const csim_real *lambda = f->lambda + 3 * i;
+        const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
         csim_contact_info *info = f->info + i;
         csim_real impulse[3] = {0, 0, 0}, start[3];
         CSIMI_MEMSET(info, 0, sizeof *info);
-        csimi_addmulT3(c->R, lambda, impulse);
+        csimi_addmulT3(c->R, lambda, impulse); /* R' lambda: world axes, N s, on a */
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
@@ -46268,7 +46876,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->impulse = csimi_load3(impulse);
         if (found->last >= 0) { /* not turned to the contact's axes and back for ever, where it does not change */
             csimi_store3(impulse, s->contact[found->last].impulse);
-            csimi_mul3(c->R, impulse, start);
+            csimi_mul3(c->R, impulse, start); /* what a warm start of the same h began with */
             if (!csimi_differ(start, lambda, 3)) info->impulse = s->contact[found->last].impulse;
         }
         info->normal_impulse = lambda[0];
@@ -46284,10 +46892,11 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->coming = csimi_coming(w, found);
 #endif
         f->stats->touching++;
-        if (found->last >= 0) f->carried[found->last] = 1;
+        if (found->last >= 0) f->carried[found->last] = 1; /* so that it has not ended */
     }
     f->ended_count = 0;
     for (i = 0; i < s->count.contacts; i++)
+        /* carried an impulse before and does not any more, or is not found again */
         if (s->contact[i].state != CSIM_CONTACT_OPEN && !f->carried[i]) f->ended[f->ended_count++] = s->contact[i].id;
 }
 
@@ -46310,6 +46919,7 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
 }
 
 #ifndef CONDSIM_NO_STATISTICS
+/* Adds p and x cross p + spin: about the origin of the world. Sums are double in float builds too. */
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
     csim_vec3 l = csim_add(csim_cross(x, p), spin);
     t->momentum[0] += (double)p.x;
@@ -46328,7 +46938,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     CSIMI_MEMSET(&t, 0, sizeof t);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
-    t.elastic = energy.elastic + csimi_axes_energy(w);
+    t.elastic = energy.elastic + csimi_axes_energy(w); /* models, and springs on the axes of joints */
     for (i = 0; i < s->node_count; i++) {
         if (s->node_mode[i] != CSIMI_FREE) continue;
         t.mass += (double)s->node_mass[i];
@@ -46338,7 +46948,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     for (i = 0; i < s->rigid_count; i++) {
         csim_real I[9], spin[3];
         if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
+        csimi_rigid_inertia_world(s, i, I); /* R I R': the angular velocity is in world axes */
         csimi_mul3(I, s->velocity + 6 * i + 3, spin);
         t.mass += (double)s->rigid_mass[i];
         csimi_add_momentum(&t, csimi_load3(s->com + 3 * i),
@@ -46356,17 +46966,17 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         if (s->tree[i].mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(s, i, s->coord_rate + 3 * s->tree[i].first_block);
         t.mass += (double)sum.mass;
-        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w);
+        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w); /* measured about its own origin */
     }
     return t;
 }
 
 CSIM_API double csim_world_rms_speed(const csim_world *w) {
     const csimi_store *s = &w->store;
-    double energy2 = 0, mass = 0;
+    double energy2 = 0, mass = 0; /* twice the kinetic energy of the representative velocity, kg */
     int i;
     for (i = 0; i < s->count.nodes; i++) {
-        csim_vec3 v = csimi_load3(s->node_rep + 3 * i);
+        csim_vec3 v = csimi_load3(s->node_rep + 3 * i); /* midpoint worlds: v_{k+1} rings, rep does not */
         if (s->state.node_mode[i] != CSIMI_FREE) continue;
         energy2 += (double)(s->state.node_mass[i] * csim_dot(v, v));
         mass += (double)s->state.node_mass[i];
@@ -46391,10 +47001,10 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_tree_totals sum;
         if (s->state.tree[i].mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(&s->state, i, s->coord_rep + 3 * s->state.tree[i].first_block);
-        energy2 += 2 * sum.kinetic;
+        energy2 += 2 * sum.kinetic; /* M(q) couples its coordinates: from the tree's own energy */
         mass += (double)sum.mass;
     }
-    return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
+    return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0; /* v with M v^2 = 2 E */
 }
 #endif
 
@@ -46406,7 +47016,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
    before it and what was put in. Such an alpha exists: at 0 they stand where they were, without kinetic energy. Gaps
    that v does not close alpha v does not close either. Momentum is lost by it; the step is uncertified as it was. */
 
-enum { CSIMI_SHORTEN_HALVINGS = 30 };
+enum { CSIMI_SHORTEN_HALVINGS = 30 }; /* down to 1e-9 of the motion */
 enum { CSIMI_SHORTEN_TRIALS = 5 }; /* between the last two halvings */
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
@@ -46417,7 +47027,7 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 
 static double csimi_energy_sum(const csimi_state *s) {
     const csimi_energy e = csimi_energy_of(s);
-    return e.kinetic + e.gravity + e.elastic;
+    return e.kinetic + e.gravity + e.elastic; /* J, in double: differences of it are judged to 1e-9 */
 }
 
 /* Work of one side of a row on what is free of the missed islands. */
@@ -46439,12 +47049,13 @@ static double csimi_side_work(const csimi_step_frame *f, csim_side side, const c
 static double csimi_contact_asked(const csimi_step_frame *f, int c) {
     const csim_contact *row = f->contacts + c;
     const csim_real *lambda = f->lambda + 3 * (size_t)c;
+    /* all terms of a contact lie in one island, so that any of them names it */
     const int block = f->terms[row->a.count > 0 ? row->a.first : row->b.first].block;
     double sum = 0;
     int k;
-    if (row->a.count + row->b.count == 0 || !f->missed[block]) return 0;
+    if (row->a.count + row->b.count == 0 || !f->missed[block]) return 0; /* both sides are given */
     for (k = 0; k < 3; k++) sum -= (double)(lambda[k] * row->phi[k]);
-    return sum > 0 ? sum : 0;
+    return sum > 0 ? sum : 0; /* what takes energy out earns no other contact a gain */
 }
 
 /* What rows and the user's forces do on the missed islands along v. */
@@ -46453,9 +47064,9 @@ static double csimi_work_done(const csim_world *w, const csimi_step_frame *f) {
     double work = 0, force = 0;
     int c, i;
     for (c = 0; c < f->found_count; c++) work += csimi_contact_asked(f, c);
-    for (; c < f->contact_count; c++) {
+    for (; c < f->contact_count; c++) { /* rows of rolling and of joints */
         csim_real impulse[3] = {0, 0, 0};
-        csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, impulse);
+        csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, impulse); /* world axes */
         work += csimi_side_work(f, f->contacts[c].a, impulse) - csimi_side_work(f, f->contacts[c].b, impulse);
     }
     csimi_spans(&w->store, &w->store.state, span);
@@ -46479,11 +47090,12 @@ static double csimi_energy_unmoved(csim_world *w, csimi_step_frame *f, const csi
     csimi_span span[CSIMI_SPANS], next[CSIMI_SPANS];
     int i, k;
     csimi_scale_missed(f, full, 0);
-    (void)csimi_integrate(w, f, step);
+    (void)csimi_integrate(w, f, step); /* others have done their step */
     csimi_spans(&w->store, &w->store.state, span);
     csimi_spans(&w->store, &f->next, next);
     for (k = 0; k < CSIMI_SPANS; k++)
         for (i = 0; i < 3 * span[k].per * span[k].count; i++)
+            /* what stands at its place still has the kinetic energy that it had before */
             if (f->missed[span[k].first + i / 3]) next[k].velocity[i] = span[k].velocity[i];
     return csimi_energy_sum(&f->next);
 }
@@ -46491,16 +47103,18 @@ static double csimi_energy_unmoved(csim_world *w, csimi_step_frame *f, const csi
 static bool csimi_shorten_to(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *full,
                              csim_real share, double most) {
     csimi_scale_missed(f, full, share);
-    return csimi_integrate(w, f, step) == CSIM_OK && csimi_energy_sum(&f->next) <= most;
+    return csimi_integrate(w, f, step) == CSIM_OK && csimi_energy_sum(&f->next) <= most; /* not finite: too far */
 }
 
 /* Shortens the islands marked; the energy after it. */
 static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *full) {
     const double put_in = csimi_work_done(w, f);
+    /* a billionth of the energy at hand is taken for rounding */
     const double before = csimi_energy_unmoved(w, f, step, full) + 1e-9 * csimi_energy_sum(&w->store.state);
     csim_real share = 1, over = 1;
     int k;
     for (k = 0; k < CSIMI_SHORTEN_HALVINGS; k++, over = share, share /= 2)
+        /* work goes with v: a share of the motion has put in that share of it */
         if (csimi_shorten_to(w, f, step, full, share, before + (double)share * put_in)) break;
     for (k = 0; k < CSIMI_SHORTEN_TRIALS && share < over; k++) {
         const csim_real middle = (share + over) / 2;
@@ -46509,7 +47123,7 @@ static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csi
         else
             over = middle;
     }
-    csimi_scale_missed(f, full, share);
+    csimi_scale_missed(f, full, share); /* the last trial may have been one too far */
     return csimi_integrate(w, f, step) == CSIM_OK ? csimi_energy_sum(&f->next) : (double)CSIMI_HUGE;
 }
 
@@ -46524,7 +47138,7 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     CSIMI_MEMCPY(full, f->v, 3 * sizeof *full * (size_t)f->blocks);
     after = csimi_shorten_marked(w, f, step, full);
     if (after > now + 1e-9 * (now < 0 ? -now : now)) {
-        for (i = 0; i < f->blocks; i++) f->missed[i] = !f->skip[i];
+        for (i = 0; i < f->blocks; i++) f->missed[i] = !f->skip[i]; /* work of all is counted from here on */
         if (after > now + csimi_work_done(w, f)) {
             CSIMI_MEMCPY(f->v, full, 3 * sizeof *full * (size_t)f->blocks);
             (void)csimi_shorten_marked(w, f, step, full);
@@ -46565,9 +47179,10 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
 enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
 
 static void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+    /* pairs of shapes of the step before and of this one, and their bodies: four times the records */
     p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
     p->size = 16;
-    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
+    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2; /* half empty at least: searches stay short */
     p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
     p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
     p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
@@ -46588,6 +47203,7 @@ static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
 }
 
 static uint64_t csimi_side_hash(csim_body_id id, int shape) {
+    /* with the generation: who takes the slot of a body that is gone is somebody else */
     return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
 }
 
@@ -46603,7 +47219,7 @@ static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_
             csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]) && pair->sensor == sensor)
             return pair;
     }
-    p->needed++;
+    p->needed++; /* counted beyond the capacity too */
     if (p->count == p->capacity) return NULL;
     p->table[at] = p->count;
     pair = p->pair + p->count++;
@@ -46629,12 +47245,16 @@ static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, 
                                 csim_real sign) {
     const csimi_found_contact *c = f->found + i;
     const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    /* the step before foresaw it and braked it */
     const bool goes_on = !info->began && last && last->coming > 0;
+    /* what pressed before without coming on hits nobody */
     const csim_real speed = goes_on ? last->coming : info->began ? c->speed : 0;
     pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
-    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
+    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse); /* what braked it */
+    /* what still comes on is told by the step that stops it */
     if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
     pair->hardest = i;
+    /* first and second of the pair are b and a of the contact */
     pair->swapped = sign < 0;
     pair->speed = speed;
 }
@@ -46648,10 +47268,11 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     csim_body_id body[2];
     int shape[2], swap;
     csimi_encounter *pair;
-    if (!(c->gap <= off) && !presses) return;
+    if (!(c->gap <= off) && !presses) return; /* no longer near enough to touch */
     shape[0] = info->shape_a;
     shape[1] = info->shape_b;
     if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
+    /* events name the lower slot first */
     swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
     body[swap] = info->body_a;
     body[!swap] = info->body_b;
@@ -46666,7 +47287,7 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
         pair = csimi_encounter_at(p, body, shape, false);
     p->recent = pair;
     if (!pair) return;
-    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
+    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap; /* the nearest of its contacts */
     pair->seen = true;
     if (!presses) return;
     pair->presses = true;
@@ -46696,11 +47317,12 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
-        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* it began when it fell asleep */
+        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* began as it fell asleep: slept_touch has it */
         body[0] = e->body_a;
         body[1] = e->body_b;
         shape[0] = e->shape_a;
         shape[1] = e->shape_b;
+        /* the table is full: the step fails, and is tried again with more room where there is some */
         if ((pair = csimi_encounter_at(p, body, shape, sensor)) == NULL) return;
         pair->last = i;
         pair->was = 1;
@@ -46709,13 +47331,14 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
 
 /* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
 static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
-    const int shapes = p->count;
+    const int shapes = p->count; /* pairs of bodies come behind */
     int i;
     for (i = 0; i < shapes; i++) {
         csimi_encounter *pair = p->pair + i, *bodies;
+        /* two distances, so that what rests between them does not begin and end in turns */
         pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
         if (!pair->was && !pair->now) continue;
-        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
+        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return; /* shapes stay 0: nothing is told */
         bodies->was += pair->was;
         bodies->now += pair->now;
     }
@@ -46742,10 +47365,11 @@ CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int s
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
+    /* what is gone is named by the pointers of its last record */
     const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
     csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
     csim_touch_event *e;
-    if (p->events++ >= w->store.capacity.touches || !bodies) return;
+    if (p->events++ >= w->store.capacity.touches || !bodies) return; /* counted all the same */
     e = p->event + p->events - 1;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->body_a = pair->body[0];
@@ -46756,12 +47380,14 @@ static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, cons
     e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, last ? last->shape_user_data_b : NULL);
     e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
     e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
+    /* the first of two bodies to touch, or their last, and only one pair of shapes of each two */
     e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
     if (e->bodies) bodies->told = true;
 }
 
 static void csimi_write_group(const csim_world *w, csimi_encounters *p, int group) {
     const bool sensor = group >= CSIMI_LEAVES;
+    /* ends: was and is not; begins: is and was not; stays: both */
     const int kind = group - (sensor ? CSIMI_LEAVES : CSIMI_ENDS), was = kind != CSIMI_BEGINS, now = kind != CSIMI_ENDS;
     const int first = p->events;
     int i;
@@ -46778,6 +47404,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
+    /* a table is emptied in whole: no larger than these need */
     while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
         p->size /= 2;
     for (i = 0; i < p->size; i++) p->table[i] = -1;
@@ -46790,6 +47417,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
+    /* in pairs of the world's capacity, those of sleepers among them */
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;
@@ -46809,7 +47437,7 @@ static csim_real csimi_spring_tension(const csim_world *w, const csimi_step_fram
     const csim_real *data = w->store.state.spring_data + 3 * (size_t)k;
     const csim_real before = csimi_spring_length(&w->store.state, k), after = csimi_spring_length(&f->next, k);
     const csim_real length = w->def.integrator == CSIM_BACKWARD_EULER ? after : (before + after) / 2;
-    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h;
+    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h; /* rest length, N/m, N s/m */
 }
 
 /* A spring that bore more than it can has no stiffness any more; its blocks of A go with the next pattern. */
@@ -46843,13 +47471,14 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
         const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
         return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
     }
-    if (b->tree >= 0) {
+    if (b->tree >= 0) { /* reduced bodies too */
         const csimi_tree *t = now->tree + b->tree;
         const size_t link = 7 * (size_t)t->first_link, coord = 3 * (size_t)t->first_block;
         return csimi_differ(now->link_pose + link, next->link_pose + link, 7 * (size_t)t->link_count) ||
                (b->node_count > 0 && /* reduced: its nodes */
                 csimi_differ(now->coord_position + coord, next->coord_position + coord, 3 * (size_t)t->block_count));
     }
+    /* bodies of nodes: a cable may twist while its nodes stay */
     return csimi_differ(now->x + node, next->x + node, 3 * (size_t)b->node_count) ||
            csimi_differ(now->frame + edge, next->frame + edge, 4 * (size_t)b->frame_count);
 }
@@ -46857,7 +47486,7 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
 CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < s->active_count && s->capacity.touches > 0; i++)
+    for (i = 0; i < s->active_count && s->capacity.touches > 0; i++) /* worlds without room for events tell nothing */
         f->pairs.moved[s->active[i]] = csimi_body_moves(s, &f->next, s->active[i]);
 }
 
@@ -46868,11 +47497,11 @@ static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = w->store.active[i];
         csim_move_event *e = told->move + told->move_count;
-        if (!f->pairs.moved[slot]) continue;
+        if (!f->pairs.moved[slot]) continue; /* found before the commit, which writes over where it was */
         CSIMI_MEMSET(e, 0, sizeof *e);
         e->body = csimi_body_id_of(w, slot);
         e->user_data = w->store.body[slot].user_data;
-        csim_body_get_pose(w, e->body, &e->pose);
+        csim_body_get_pose(w, e->body, &e->pose); /* after the step */
         told->move_count++;
     }
 }
@@ -46888,6 +47517,7 @@ static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
         const csimi_encounter *pair = p->pair + i;
         csim_hit_event *e = told->hit + told->hit_count;
         const csim_contact_info *c;
+        /* hardest: of those that this step stopped; what it only brakes hits in a later one */
         if (pair->hardest < 0 || !(pair->speed > w->def.hit_speed)) continue;
         c = f->info + pair->hardest;
         CSIMI_MEMSET(e, 0, sizeof *e);
@@ -46900,6 +47530,7 @@ static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
         e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, NULL);
         e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, NULL);
         e->point = c->point;
+        /* a contact has its normal from b to a: the pair names the lower slot first, which may be the other one */
         e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
         e->speed = pair->speed;
         e->impulse = pair->impulse;
@@ -46910,7 +47541,7 @@ static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
 /* ---- joints and sleep */
 
 static csim_body_id csimi_told_body(const csim_world *w, int slot, void **user_data) {
-    *user_data = slot >= 0 ? w->store.body[slot].user_data : NULL;
+    *user_data = slot >= 0 ? w->store.body[slot].user_data : NULL; /* -1: the world */
     return csimi_body_id_of(w, slot);
 }
 
@@ -46943,13 +47574,13 @@ CSIMI_FN void csimi_tell_sleep(csim_world *w, int slot, bool asleep, int island)
 CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
-    if (s->capacity.touches == 0) return;
+    if (s->capacity.touches == 0) return; /* no room for events */
     CSIMI_MEMCPY(s->touch, f->pairs.event, sizeof *s->touch * (size_t)f->pairs.events);
     s->count.touches = f->pairs.events;
-    CSIMI_MEMCPY(w->touches, f->pairs.group, sizeof w->touches);
+    CSIMI_MEMCPY(w->touches, f->pairs.group, sizeof w->touches); /* how many of each group */
     csimi_tell_hits(w, f);
     csimi_tell_moves(w, f);
-    s->told.break_count = s->told.sleep_count = 0;
+    s->told.break_count = s->told.sleep_count = 0; /* sleep is told behind this */
     for (i = 0; i < s->count.joints; i++)
         if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
     for (i = 0; i < s->count.springs; i++)
@@ -46959,7 +47590,8 @@ CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
 CSIM_API csim_events csim_world_events(const csim_world *w) {
     csim_events e;
     CSIMI_MEMSET(&e, 0, sizeof e);
-    if (!w) return e;
+    if (!w) return e; /* zeros, and no arrays */
+    /* the groups stand one behind the other, so that what began is the first part of what touches */
     e.ends = w->store.touch;
     e.end_count = w->touches[CSIMI_ENDS];
     e.begins = e.touching = e.ends + e.end_count;
@@ -47008,7 +47640,7 @@ static void csimi_stirs(csimi_stir *t, csim_real way, csim_real speed) {
 /* How far a point at a distance of 1 moves by the turn from one rotation to another. */
 static csim_real csimi_rest_turned(const csim_real *from, const csim_real *to) {
     const csim_quat d = csim_quat_mul(csimi_load_quat(to), csim_quat_conj(csimi_load_quat(from)));
-    return 2 * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+    return 2 * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z); /* the chord, 2 sin(angle / 2) */
 }
 
 /* The distance from x, in body or link axes, of the farthest point of shapes on a link (-1: all). */
@@ -47018,6 +47650,7 @@ static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int li
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
         if (s->skin[i].disabled || (link >= 0 && s->shape_link[i] != link)) continue;
+        /* bound: of the ball about the centre of a shape that holds it */
         most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
     }
     return most;
@@ -47030,9 +47663,10 @@ static csim_real csimi_way3(const csim_real *a, const csim_real *b) {
 static void csimi_stir_rigid(const csimi_store *s, const csimi_body *b, csimi_stir *t) {
     const size_t k = (size_t)b->rigid;
     const csim_real reach = csimi_outmost(s, b, -1, csimi_load3(b->centre));
+    /* the representative velocity of the step: in midpoint worlds the velocity at the end rings */
     const csim_real *anchor = s->rigid_anchor + 7 * k, *v = s->rigid_rep + 6 * k;
     const csim_real turned = csimi_rest_turned(anchor + 3, s->state.rotation + 4 * k);
-    csimi_stirs(t, csimi_way3(s->state.com + 3 * k, anchor) + reach * turned,
+    csimi_stirs(t, csimi_way3(s->state.com + 3 * k, anchor) + reach * turned, /* turns move about the centre of mass */
                 csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3)));
 }
 
@@ -47041,10 +47675,12 @@ static void csimi_stir_nodes(const csimi_store *s, const csimi_body *b, csimi_st
     for (i = (size_t)b->first_node; i < end; i++) {
         csimi_stirs(t, csimi_way3(s->state.x + 3 * i, s->node_anchor + 3 * i),
                     csim_length(csimi_load3(s->node_rep + 3 * i)));
+        /* what the user leads about keeps its body up, however slow it is */
         if (s->state.node_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.v + 3 * i, 3)) t->speed = CSIMI_HUGE;
     }
     end = (size_t)(b->first_frame + b->frame_count);
     for (i = (size_t)b->first_frame; i < end; i++) {
+        /* the skin of a cable as the edge turns */
         csimi_stirs(t, b->radius * csimi_rest_turned(s->frame_anchor + 4 * i, s->state.frame + 4 * i),
                     b->radius * csim_length(csimi_load3(s->frame_rep + 3 * i)));
         if (s->state.frame_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.frame_velocity + 3 * i, 3))
@@ -47064,6 +47700,7 @@ static void csimi_stir_tree(const csimi_store *s, const csimi_body *b, csimi_sti
     }
 }
 
+/* The way of a body is counted from where it is here. */
 static void csimi_anchor(csimi_store *s, const csimi_body *b) {
     if (b->rigid >= 0) {
         csim_real *anchor = s->rigid_anchor + 7 * (size_t)b->rigid;
@@ -47095,8 +47732,9 @@ static bool csimi_calms(csim_world *w, int slot) {
         b->rest.calm = csimi_min(b->rest.calm + (csim_real)w->last_h, w->def.sleep_time);
     } else {
         b->rest.calm = 0;
-        csimi_anchor(s, b);
+        csimi_anchor(s, b); /* the way begins anew */
     }
+    /* sensors see what sleeps: their bodies stay up */
     return b->can_sleep && !csimi_has_sensor(s, b) && (b->rest.calm >= w->def.sleep_time || b->rest.drowsy);
 }
 
@@ -47128,13 +47766,13 @@ CSIMI_FN size_t csimi_sleep_scratch(const csimi_counts *n) {
 }
 
 static int csimi_sleepy_root(const csimi_sleepy *p, int i) {
-    while (p->parent[i] != i) i = p->parent[i] = p->parent[p->parent[i]];
+    while (p->parent[i] != i) i = p->parent[i] = p->parent[p->parent[i]]; /* halves the way up for the next who asks */
     return i;
 }
 
 static void csimi_sleepy_join(const csimi_sleepy *p, int i, int j) {
     const int a = csimi_sleepy_root(p, i), b = csimi_sleepy_root(p, j);
-    p->parent[csimi_imax(a, b)] = csimi_imin(a, b);
+    p->parent[csimi_imax(a, b)] = csimi_imin(a, b); /* the lowest slot leads, in whatever order they are joined */
 }
 
 /* Bodies whose blocks share an island, and those that links join, whether or not they have rows now. */
@@ -47142,21 +47780,22 @@ static void csimi_sleepy_islands(const csim_world *w, const csimi_step_frame *f,
     const csimi_store *s = &w->store;
     csimi_span span[CSIMI_SPANS];
     int i, k, slot[6];
-    for (i = 0; i < f->island_count; i++) p->lead[i] = -1;
+    for (i = 0; i < f->island_count; i++) p->lead[i] = -1; /* nobody of it has been met */
     csimi_spans(s, &s->state, span);
     for (k = 0; k < CSIMI_SPANS; k++)
         for (i = 0; i < span[k].count; i++) {
             const int island = f->island[span[k].first + span[k].per * i], owner = span[k].owner(s, i);
-            if (island < 0 || owner < 0) continue;
+            if (island < 0 || owner < 0) continue; /* what is given joins nobody */
             if (p->lead[island] < 0) p->lead[island] = owner;
             csimi_sleepy_join(p, owner, p->lead[island]);
         }
     for (i = 0; i < s->count.links; i++) {
         int first = -1;
-        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue;
+        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue; /* which holds nothing */
         for (k = csimi_link_bodies(s, s->link + i, slot) - 1; k >= 0; k--) {
+            /* through the ground nobody is joined */
             if (s->body[slot[k]].motion != CSIM_DYNAMIC || csimi_lies(s, slot[k])) continue;
-            if (first >= 0) csimi_sleepy_join(p, first, slot[k]);
+            if (first >= 0) csimi_sleepy_join(p, first, slot[k]); /* each with the one before */
             first = slot[k];
         }
     }
@@ -47164,10 +47803,11 @@ static void csimi_sleepy_islands(const csim_world *w, const csimi_step_frame *f,
 
 /* ---- falling asleep */
 
+/* Velocities of items to 0; of mode, null: all of them. */
 static void csimi_stop_items(csim_real *v, csim_real *rep, const unsigned char *mode, int first, int count, int per) {
     int i;
     for (i = first; i < first + count; i++) {
-        if (mode && mode[i] != CSIMI_FREE) continue;
+        if (mode && mode[i] != CSIMI_FREE) continue; /* what is led keeps the velocity it was given */
         CSIMI_MEMSET(v + (size_t)per * (size_t)i, 0, sizeof *v * (size_t)per);
         CSIMI_MEMSET(rep + (size_t)per * (size_t)i, 0, sizeof *rep * (size_t)per);
     }
@@ -47183,11 +47823,12 @@ static void csimi_put_to_bed(csim_world *w, int slot) {
     if (b->tree >= 0)
         csimi_stop_items(s->state.coord_rate, s->coord_rep, NULL, s->state.tree[b->tree].first_block,
                          s->state.tree[b->tree].block_count, 3);
+    /* nodes of a reduced body follow its coordinates: all of them stop */
     csimi_stop_items(s->state.v, s->node_rep, b->tree >= 0 ? NULL : s->state.node_mode, b->first_node, b->node_count,
                      3);
     csimi_stop_items(s->state.frame_velocity, s->frame_rep, s->state.frame_mode, b->first_frame, b->frame_count, 3);
     w->asleep++;
-    w->bed_stale = true;
+    w->bed_stale = true; /* its items move behind those awake before the next step */
 }
 
 /* Contacts of the last step that belong to sleepers move over. */
@@ -47195,23 +47836,24 @@ static void csimi_keep_slept(csim_world *w) {
     csimi_store *s = &w->store;
     const bool kept = s->count.kept == s->count.contacts && s->capacity.slept_kept > 0;
     int i, n = 0;
+    /* who fell asleep while the world had no bounded frames has no records: blank ones keep the places alike */
     for (; s->count.slept_kept < s->count.slept && s->capacity.slept_kept > 0; s->count.slept_kept++)
         CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
-    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts); /* before contacts change their places */
     for (i = 0; i < s->count.contacts; i++) {
         if (csimi_contact_sleeps(s, s->contact + i)) {
-            s->contact[i].began = false;
+            s->contact[i].began = false; /* when it wakes it goes on */
             s->slept[s->count.slept] = s->contact[i];
             csimi_meets_add(s, &s->slept_meets, s->slept, s->count.slept++);
             if (s->capacity.slept_kept == 0) continue;
             CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
             if (kept) s->slept_kept[s->count.slept_kept] = s->kept[i];
-            s->count.slept_kept++;
+            s->count.slept_kept++; /* record i is of contact i */
             continue;
         }
         if (kept) s->kept[n] = s->kept[i];
         s->contact[n] = s->contact[i];
-        csimi_meets_add(s, &s->meets, s->contact, n++);
+        csimi_meets_add(s, &s->meets, s->contact, n++); /* those that stay close up */
     }
     if (kept) s->count.kept = n;
     s->count.contacts = n;
@@ -47228,7 +47870,7 @@ static void csimi_keep_touches(csim_world *w) {
             s->slept_touch[s->count.slept_touches] = s->touch[i];
             s->slept_touch[s->count.slept_touches++].bodies = false;
         }
-        if (!sleeps && i >= first) s->touch[n++] = s->touch[i];
+        if (!sleeps && i >= first) s->touch[n++] = s->touch[i]; /* begins stay where they are, to be told */
     }
     w->touches[CSIMI_STAYS] -= s->count.touches - n;
     s->count.touches = n;
@@ -47256,7 +47898,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         int slot[6];
         const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
         int k = 0;
-        while (k < n && !s->body[slot[k]].rest.asleep) k++;
+        while (k < n && !s->body[slot[k]].rest.asleep) k++; /* where one sleeps all that it moves do */
         if (k < n) csimi_stop_items(s->state.slack_rate, s->slack_rep, NULL, i, 1, 3 * CSIMI_AXES_SLACKS);
     }
     csimi_keep_slept(w);
@@ -47267,6 +47909,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
 static void csimi_judge_islands(const csim_world *w, csimi_sleepy *p) {
     const csimi_store *s = &w->store;
     int i, pass;
+    /* the order counts: what was told to sleep outweighs who is not calm */
     for (pass = 0; pass < 2; pass++)
         for (i = 0; i < s->active_count; i++) {
             const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
@@ -47284,9 +47927,10 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
         csimi_rest *r = &s->body[s->active[i]].rest;
-        if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
+        if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1); /* -1: by itself */
         r->woke = false;
     }
+    /* this step has contacts of its own for those who woke: the ones they slept on go */
     csimi_forget_woken(w);
     if (w->def.can_sleep) {
         csimi_sleepy_layout(&p, &s->count, arena);
@@ -47295,12 +47939,12 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
             p.parent[slot] = slot;
             p.last[slot] = -1;
             p.awake[slot] = 0;
-            if (s->body[slot].motion != CSIM_DYNAMIC) continue;
+            if (s->body[slot].motion != CSIM_DYNAMIC) continue; /* neither joins islands nor sleeps */
             p.calm[slot] = csimi_calms(w, slot);
             calm += p.calm[slot];
             free++;
         }
-        if (calm > 0) {
+        if (calm > 0) { /* else nobody can */
             csimi_sleepy_islands(w, f, &p);
             csimi_judge_islands(w, &p);
             csimi_rest_islands(w, f, &p);
@@ -47349,10 +47993,12 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     csimi_store *s = &w->store;
     csimi_span span[CSIMI_SPANS];
     int i;
-    csimi_frame_layout(f, &s->capacity, arena);
+    csimi_frame_layout(f, &s->capacity, arena); /* by capacity: what is found later does not move it */
+    /* a step writes its rows into joints: from the copy a failed one is undone */
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
     if (f->axes) CSIMI_MEMCPY(f->axes, s->axes, sizeof *s->axes * (size_t)s->count.axes);
     f->h = h;
+    /* v = (v_k + v_{k+1}) / 2 in midpoint and half-step worlds, v_{k+1} in the others */
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
     f->blocks = csimi_block_count(&s->state);
@@ -47371,9 +48017,10 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
 static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, const csim_real *v) {
     const csimi_state *s = &w->store.state;
     int i;
-    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
+    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i]; /* given: as they are led */
+    /* tetrahedra and membranes have nodes alone */
     for (i = 0; i < 3 * s->node_count; i++) f->next.x[i] = s->x[i] + step->sigma * step->h * f->v_end[i];
-    step->guess = f->v_end;
+    step->guess = f->v_end; /* v* of sigma h^2 K v* in b */
     step->guess_x = f->next.x;
 }
 
@@ -47390,9 +48037,10 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
         csimi_assemble(w, f, step, &w->store.state);
         csimi_joints_stiffen(w, f);
     }
+    /* the next solve starts at the dropped solution */
     CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
     CSIMI_MEMSET(stats, 0, sizeof *stats);
-    stats->pairs = pairs;
+    stats->pairs = pairs; /* found once: contacts stay those of the start */
     stats->contacts = contacts;
     stats->products = products;
     stats->rejections = rejections;
@@ -47413,7 +48061,7 @@ static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, 
         const int leader = csimi_block_owner(&w->store, f->island_blocks[f->island_first[i]]);
         c->again[i] = csimi_is_middle(w) ? CSIMI_AGAIN_TURNED : CSIMI_AGAIN_ON;
         if (csimi_keeps(w) && f->pace[leader].bounded) c->again[i] = CSIMI_AGAIN_NO;
-        c->before[i] = CSIMI_HUGE;
+        c->before[i] = CSIMI_HUGE; /* no pass has been before */
     }
     csimi_joints_begin(w, f, c);
 }
@@ -47426,12 +48074,12 @@ static CSIMI_NOINLINE csim_status csimi_close_joints(csim_world *w, csimi_step_f
     csim_status status = CSIM_OK;
     int pass;
     csimi_begin_closing(w, f, &closing, arena);
-    f->again = true;
+    f->again = true; /* islands start where they are */
     for (pass = 0; pass < CSIMI_JOINT_PASSES && status == CSIM_OK && !csimi_spent(w, f); pass++) {
-        const bool late = 3 * pass > 2 * CSIMI_JOINT_PASSES;
-        csimi_advance(w, step, f->h, f->v, &f->next);
+        const bool late = 3 * pass > 2 * CSIMI_JOINT_PASSES; /* the last third */
+        csimi_advance(w, step, f->h, f->v, &f->next); /* the end of the step, where joints must hold ... */
         if (!csimi_joints_correct(w, f, &closing, late)) break;
-        csimi_advance(w, step, f->h / 2, f->v, &f->next);
+        csimi_advance(w, step, f->h / 2, f->v, &f->next); /* ... and its middle, whose rows may close it */
         csimi_joints_middle(w, f, closing.again, pass == 0);
         status = csimi_solve_again(w, f, closing.again, arena);
     }
@@ -47449,7 +48097,7 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
     for (i = 0; i < CSIMI_SPANS; i++) {
         CSIMI_MEMCPY(span[i].velocity, next[i].velocity, csimi_span_bytes(span + i));
         CSIMI_MEMCPY(span[i].rep, f->v + 3 * (size_t)span[i].first, csimi_span_bytes(span + i));
-        CSIMI_MEMSET(span[i].force, 0, csimi_span_bytes(span + i));
+        CSIMI_MEMSET(span[i].force, 0, csimi_span_bytes(span + i)); /* for one step only */
     }
 #define CSIMI_X(axis, name, per) \
     CSIMI_MEMCPY(s->state.name, f->next.name, sizeof(csim_real) * (per) * (size_t)s->count.axis);
@@ -47460,24 +48108,26 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i;
+    /* these read the state at both ends of the step: before it is the next one */
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
     csimi_mark_stirred(w, f);
     csimi_trees_react(w, f, step);
     csimi_springs_commit(w, f);
     csimi_commit_state(s, f);
+    /* what the next solve of each island takes for its largest eigenvalue */
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
-    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts); /* while the contacts it lists are there */
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     for (i = 0; i < s->count.contacts; i++) csimi_meets_add(s, &s->meets, s->contact, i);
-    csimi_look_step(w);
+    csimi_look_step(w); /* boxes that queries look at follow the poses */
     csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
@@ -47490,13 +48140,14 @@ static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.cloc
 static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
     const double tolerance = (double)w->def.solver.tolerance;
     double rest;
-    csimi_linearise(w, f, step, f->v);
+    csimi_linearise(w, f, step, f->v); /* A and b about v itself: what is left over is the error of v */
     rest = csimi_imbalance(w, f);
+    /* from the sixth pass on each has to take off a tenth at least */
     if (rest > tolerance && pass < CSIMI_SETTLE_PASSES && (pass < 6 || rest < 0.9 * *before)) {
         *before = rest;
         return true;
     }
-    if (rest > f->stats->certificate.dynamics) f->stats->certificate.dynamics = rest;
+    if (rest > f->stats->certificate.dynamics) f->stats->certificate.dynamics = rest; /* of the nonlinear equations */
     if (rest > tolerance) {
         f->stats->flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
         if (f->stats->result < CSIM_RESULT_CAP) f->stats->result = CSIM_RESULT_CAP;
@@ -47528,28 +48179,29 @@ static bool csimi_solver_fits(const csim_world *w) {
     if (csimi_keeps(w)) return false;
     if (!csimi_solver_gaps(w->def.solver.solver)) return true;
     return w->def.solver.solver == CSIM_SOLVER_PENALTY && w->def.integrator == CSIM_MIDPOINT &&
-           !csimi_has_elements(&w->store.count);
+           !csimi_has_elements(&w->store.count); /* which solve twice in a midpoint step */
 }
 
 /* A and b, before contacts are known. */
 static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
     const bool faces = csimi_has_elements(&w->store.count);
     int i;
+    /* gyroscopic motion changes v_k before b is made of it */
     csimi_prepare(w, f, step);
     f->moves = w->def.solver.solver == CSIM_SOLVER_XPBD;
     f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
-    if (csimi_keeps(w)) { /* the start of a certified solve, until it is solved: where positions go */
+    if (csimi_keeps(w)) { /* rep starts a certified solve, and then is the velocity by which positions go */
         f->moves = true;
         for (i = 0; i < 3 * f->blocks; i++)
             if (!f->skip[i / 3]) f->v[i] = f->rep[i];
     }
-    if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks); /* given: as led */
     if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
         csimi_linearise(w, f, step, f->rep);
         return;
     }
     if (w->def.integrator == CSIM_MIDPOINT && faces) csimi_guess(w, f, step, f->rep);
-    csimi_assemble(w, f, step, &w->store.state);
+    csimi_assemble(w, f, step, &w->store.state); /* forces at q_k, or at the guess */
     csimi_joints_stiffen(w, f);
 }
 
@@ -47558,14 +48210,14 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
 static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *curl, int pass,
                           double *before) {
     switch (w->def.integrator) {
-    case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
+    case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count); /* once: one Newton step */
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
 #ifndef CONDSIM_NO_CABLE
     case CSIM_BACKWARD_EULER: return csimi_cables_curl(w, f, step, curl, pass);
 #else
     case CSIM_BACKWARD_EULER:
 #endif
-    case CSIM_TWO_STEP:
+    case CSIM_TWO_STEP: /* forces at q', which v does not change */
     case CSIM_INTEGRATOR_COUNT_: break;
     }
     return false;
@@ -47580,7 +48232,7 @@ static csim_status csimi_solve_on(csim_world *w, csimi_step_frame *f, csimi_step
         return csimi_solve_islands(w, f, arena);
     }
     f->again = true;
-    status = csimi_solve_again(w, f, curl->on, arena);
+    status = csimi_solve_again(w, f, curl->on, arena); /* the others stay */
     f->again = false;
     return status;
 }
@@ -47607,6 +48259,7 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
         csimi_move_on(w, f, step);
         csimi_assemble(w, f, step, &w->store.state);
         csimi_joints_stiffen(w, f);
+        /* rows of trees stand behind all others: they and their terms are cut off and made anew */
         if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
         f->contact_count = f->first_tree_row;
         if ((status = csimi_tree_rows(w, f, step)) == CSIM_OK) status = csimi_solve_step(w, f, step, arena);
@@ -47618,13 +48271,13 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
 static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     const size_t mark = arena->used;
     csim_status status;
-    csimi_pop(arena, f->solved_in);
+    csimi_pop(arena, f->solved_in); /* what lies from there on is written after the solve */
     status = csimi_solve_bounded(w, f, step, arena);
 #ifndef CONDSIM_NO_JOINTS
     if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
         status = csimi_close_joints(w, f, step, arena);
 #endif
-    csimi_pop(arena, mark);
+    csimi_pop(arena, mark); /* it is reserved again */
     return status;
 }
 
@@ -47632,14 +48285,14 @@ static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_ste
 static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
-    csimi_tree_choose_bounds(w);
+    csimi_tree_choose_bounds(w); /* before A, which holds the others in another way */
     csimi_begin_forces(w, f, step);
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
     if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
-    csimi_note_told(w, f);
+    csimi_note_told(w, f); /* before the solve takes the room of the rest */
     if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats->flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
@@ -47647,16 +48300,17 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
                           csim_certificate_worst(&f->stats->certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
-    csimi_look_unseen(w, f, arena);
+    csimi_look_unseen(w, f, arena); /* says whom hold_paths follows */
+    /* two-step worlds have gone half of the way before the contacts were found */
     csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
     if (f->stats->stopped > 0 && csimi_can_shorten(w, f) && csimi_stand_still(w, f, step)) {
         f->stats->stopped = 0;
-        f->stats->stopped_short = 0;
+        f->stats->stopped_short = 0; /* what was held has gone elsewhere */
         csimi_look_unseen(w, f, arena);
         csimi_hold_paths(w, f, f->h, arena);
     }
-    if (f->stats->stopped > 0) csimi_look_unseen(w, f, arena);
-    csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
+    if (f->stats->stopped > 0) csimi_look_unseen(w, f, arena); /* at the poses held */
+    csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next); /* rates that fit the final poses */
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
@@ -47673,7 +48327,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     csimi_step step;
     csim_status status;
     size_t mark;
-    if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
+    if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status; /* of who is up */
     csimi_begin_frame(w, f, h, arena);
     mark = arena->used;
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -47687,10 +48341,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 #endif
     if (ahead) {
         csimi_go_ahead(w, f, &step);
-        csimi_exchange(w, f);
+        csimi_exchange(w, f); /* the world stands there until it is put back */
     }
     status = csimi_compute_step(w, f, &step, arena);
-    if (ahead) csimi_exchange(w, f);
+    if (ahead) csimi_exchange(w, f); /* also after a failure: it is where it was */
     if (status != CSIM_OK) return status;
     csimi_commit(w, f, &step);
     csimi_pop(arena, mark); /* what touches is told */
@@ -47705,12 +48359,13 @@ static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_aren
     csimi_step_frame frame;
     CSIMI_PUSH(arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, arena);
-    return arena->used - frame.solved_in;
+    return arena->used - frame.solved_in; /* bytes behind solved_in, whose room a solve takes */
 }
 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
    bodies and of what contacts reach. The stages below count in ints. */
 static bool csimi_countable(const csimi_counts *n) {
+    /* a block has nine numbers, which are counted too */
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
         n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows + (int64_t)CSIMI_AXES_LINES * n->axes;
@@ -47718,9 +48373,10 @@ static bool csimi_countable(const csimi_counts *n) {
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
     int axis[CSIMI_AXES], i;
-    CSIMI_MEMCPY(axis, n, sizeof axis);
+    CSIMI_MEMCPY(axis, n, sizeof axis); /* the counts are ints, one behind the other */
     for (i = 0; i < CSIMI_AXES; i++)
         if (axis[i] > most) return false;
+    /* in turn: terms; blocks of A; blocks of trees and those that rows reach; bodies that springs and joints merge */
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 &&
@@ -47737,6 +48393,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     csimi_arena arena = csimi_arena_counting();
     size_t most, solve, later;
     if (!csimi_countable(n)) return SIZE_MAX;
+    /* stages come one after the other: each has the room of the largest */
     most = csimi_pattern_build_scratch(n);
     later = csimi_count_frame(n, &arena);
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
@@ -47746,7 +48403,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     solve = csimi_island_scratch(n, solver);
-    most = csimi_most_bytes(most, solve > later ? solve - later : 0);
+    most = csimi_most_bytes(most, solve > later ? solve - later : 0); /* it begins where those later bytes do */
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
@@ -47768,11 +48425,11 @@ static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena
     csimi_open_day(w, &all);
     *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
     *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
-    CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    CSIMI_MEMSET(*frame, 0, sizeof **frame); /* scratch holds what was there before */
     CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
     (*frame)->stats = &w->stats;
     status = csimi_run_step(w, *frame, h, arena);
-    csimi_tree_forget_bounds(w);
+    csimi_tree_forget_bounds(w); /* no state of the world */
     if (status && (*frame)->joint)
         CSIMI_MEMCPY(w->store.joint, (*frame)->joint, sizeof *w->store.joint * (size_t)w->store.count.joints);
     if (status && (*frame)->axes)
@@ -47791,7 +48448,7 @@ static void csimi_keep_stats(csim_world *w, csim_status status) {
     csim_step_stats *stats = &w->stats;
     if (!status) w->missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? w->missed + 1 : 0;
     if (!status) w->unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? w->unchecked + 1 : 0;
-    w->steps += status ? 0u : 1u;
+    w->steps += status ? 0u : 1u; /* steps that were done count */
     stats->uncertified = w->missed;
     stats->unchecked = w->unchecked;
     csimi_tell_unchecked(stats);
@@ -47810,10 +48467,11 @@ static csim_status csimi_grow(csim_world *w) {
         need.contacts = need.ended = w->def.capacity.contacts;
     if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->def.capacity.pairs);
     need.matrix_blocks = csimi_imax(need.matrix_blocks, w->def.capacity.matrix_blocks);
+    /* more room for these would not help */
     if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
         return CSIM_CAPACITY;
     status = csimi_ensure(w, &need, "csim_world_step");
-    return status ? status : CSIMI_AGAIN;
+    return status ? status : CSIMI_AGAIN; /* tried once more */
 }
 
 /* Whether a step has nothing to do: nobody is up, and the last one left no contact. */
@@ -47825,7 +48483,7 @@ static bool csimi_all_asleep(const csim_world *w) {
 }
 
 static csim_status csimi_pass_time(csim_world *w, csim_real h) {
-    if (w->asleep > 0) {
+    if (w->asleep > 0) { /* else the figures of the last step are those of this one */
         CSIMI_MEMSET(&w->stats, 0, sizeof w->stats);
         w->stats.certificate.worst_contact = -1;
         w->stats.asleep = w->asleep;
@@ -47851,7 +48509,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
                           "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without "
                           "solids and cloth");
     if (csimi_step_is_known(w, h) || csimi_all_asleep(w)) return csimi_pass_time(w, h);
-    w->locked = true;
+    w->locked = true; /* callbacks may not change the world */
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         full = status == CSIM_CAPACITY && w->grow;
@@ -47862,9 +48520,9 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
         if (full) status = csimi_grow(w);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
-    if (status) csimi_sleep_on(w);
+    if (status) csimi_sleep_on(w); /* whom it woke sleep on */
     w->stats.scratch_bytes = arena.high;
-    if (!status) csimi_compare_step(w);
+    if (!status) csimi_compare_step(w); /* whether it ended as the one before did */
     return status;
 }
 
@@ -47890,7 +48548,7 @@ CSIM_API csim_status csim_worlds_step(csim_world *const *worlds, int count, csim
     f.world = worlds;
     f.status = status;
     f.h = h;
-    csimi_parallel(tasks, count, 1, csimi_flock_range, &f);
+    csimi_parallel(tasks, count, 1, csimi_flock_range, &f); /* a world at a time */
     for (i = 0; i < count && status[i] == CSIM_OK;) i++;
     return i < count ? status[i] : CSIM_OK;
 }

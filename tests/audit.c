@@ -4,8 +4,8 @@
 #include "check.h"
 #include <ctype.h>
 
-/* lines: a guard against growth; C99 counts lines to 2^31 - 1 (6.10.4), C90 did to 32767 */
-enum { MAX_LINES = 60000, MAX_NAMES = 20000, LINE_BUDGET = 56260, WARN_LENGTH = 60, MOST_LENGTH = 80 };
+/* lines of code: a guard against growth; what explains them does not count */
+enum { MAX_LINES = 60000, MAX_NAMES = 20000, CODE_BUDGET = 47208, WARN_LENGTH = 60, MOST_LENGTH = 80 };
 
 static char *header; /* the file, and the same with comments and strings blanked */
 static char *code;
@@ -193,7 +193,7 @@ TEST(names_of_macros) {
 }
 
 TEST(line_budget_and_layout) {
-    int line, tabs = 0, trailing = 0, bytes = 0, wide = 0;
+    int line, tabs = 0, trailing = 0, bytes = 0, wide = 0, coded = 0;
     REQUIRE(load());
     for (line = 0; line < line_count; ++line) {
         const char *c = text_at[line];
@@ -214,11 +214,13 @@ TEST(line_budget_and_layout) {
     CHECK(!wide);
     CASE("condsim.h:%d is not ASCII, and some compilers guess the encoding of a file", bytes);
     CHECK(!bytes);
-    CASE("lines");
-    printf("note: %d lines of %d allowed, %d public, %d implementation\n", line_count, LINE_BUDGET, implementation_line,
-           line_count - implementation_line);
-    CHECK(line_count <= LINE_BUDGET);
-    CHECK(line_count > 1000);
+    CASE("lines of code");
+    for (line = 0; line < line_count; ++line)
+        coded += line_at[line][strspn(line_at[line], " \t")] > '\n';
+    printf("note: %d lines of code of %d allowed, in %d lines, %d of them public\n", coded, CODE_BUDGET, line_count,
+           implementation_line);
+    CHECK(coded <= CODE_BUDGET);
+    CHECK(coded > 1000);
 }
 
 /* A body opens at column 0 with a line that ends in "{" after a ")", and closes with "}" at column 0. */

@@ -5,11 +5,12 @@
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 static const csimi_wide CSIMI_ANDERSON_TIKHONOV = CSIMI_WIDE_SMALL;
 
+/* f and p lie in one piece, each from the start of a cache line on. */
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
     const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2; /* in each of the two halves: the larger of both needs */
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
@@ -19,7 +20,7 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
 
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a) {
     a->count = 0;
-    a->newest = -1;
+    a->newest = -1; /* so that the next slot is the first one */
 }
 
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p) {
@@ -52,6 +53,7 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
     }
     for (k = 0; k < 4; ++k) sums[k] = A[k], sums[4 + k] = B[k], sums[8 + k] = C[k], sums[12 + k] = D[k];
 #else
+    /* number i goes to lane i % 4 here too: the same bits as with vectors */
     for (k = 0; k < 16; ++k) sums[k] = 0;
 #endif
     for (; i < end; ++i) {
@@ -70,6 +72,7 @@ static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const
     csimi_wide sums[16];
     int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
+    /* chunks of a fixed size, one sum each: rounding grows with the chunks, not with n */
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
         csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
         for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
@@ -85,6 +88,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
     int four, k;
     for (four = begin; four < end; ++four) {
         const int first = 4 * four, count = csimi_imin(4, a->count - first);
+        /* what lacks to four is the first pair again, whose product nobody reads */
         for (k = 0; k < 4; ++k) pair[k] = a->f + (size_t)(first + (k < count ? k : 0)) * (size_t)a->n;
         csimi_gram_four(a->n, row->metric, newest, pair, dot);
         for (k = first; k < first + count; ++k)
@@ -97,6 +101,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
 /* Minimises |f_N + sum c_j (f_j - f_N)|: alpha_j = c_j and alpha_N = 1 - sum c_j. The newest pair alone when the
    normal equations cannot be solved. work: the m x m matrix, its right-hand side, its scale. */
 static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
+    /* m unknowns: with sum alpha = 1 eliminated the problem has no constraint */
     const int m = a->count - 1, N = a->newest, w = a->window;
     csimi_wide *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
     const csimi_wide *G = a->gram;
@@ -105,17 +110,18 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
     alpha[N] = 1;
     for (i = 0; i < m; ++i) {
         const int s = i < N ? i : i + 1;
-        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
+        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N]; /* |f_s - f_N|^2 from stored products */
         scale[i] = d > 0 ? 1 / csimi_sqrt64(d) : 0;
-        c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]);
+        c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]); /* right side -(f_s - f_N) . f_N */
     }
     for (i = 0; i < m; ++i)
         for (j = 0; j < m; ++j) {
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
             const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
+            /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
-    if (!csimi_cholesky(m, H)) return;
+    if (!csimi_cholesky(m, H)) return; /* alpha is the newest alone: a plain step */
     csimi_cholesky_solve(m, H, c);
     for (i = 0; i < m; ++i) {
         const csimi_wide weight = scale[i] * c[i];
@@ -123,7 +129,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
         sum += weight;
     }
     for (i = 0; i < m; ++i) alpha[i < N ? i : i + 1] = scale[i] * c[i];
-    alpha[N] = 1 - sum;
+    alpha[N] = 1 - sum; /* so that the weights sum up to 1 */
 }
 
 /* ---- the combination */
@@ -158,6 +164,7 @@ static void csimi_combine_range(void *context, int begin, int end) {
     csim_real *CSIMI_RESTRICT y = task->next;
     int i, k, j;
     for (i = begin; i < end; ++i) y[i] = 0;
+    /* every y[i] adds its pairs in the same order whatever the range: the same bits for any thread count */
     for (k = 0; k + 4 <= a->count; k += 4) {
         csim_real w[4];
         for (j = 0; j < 4; ++j) w[j] = (csim_real)task->alpha[k + j];
@@ -174,11 +181,13 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
                                   const csim_tasks *tasks) {
     csimi_gram_row row;
     csimi_combination combination;
+    /* behind H, its right side and its scale at the full window: m m + 2 m with m = window - 1 */
     csimi_wide *alpha = a->work + (a->window - 1) * (a->window + 1);
     a->newest = (a->newest + 1) % a->window;
-    a->count = csimi_imin(a->count + 1, a->window);
+    a->count = csimi_imin(a->count + 1, a->window); /* once full the oldest pair has given way */
     row.a = a;
     row.metric = metric;
+    /* of the Gram matrix only the row of this pair: the others are known, as pairs and metric stay */
     csimi_parallel(tasks, (a->count + 3) / 4, 1, csimi_gram_range, &row);
     csimi_anderson_weights(a, alpha);
     combination.a = a;

@@ -26,6 +26,7 @@ CSIMI_FN void csimi_gradient_layout(csimi_gradient *g, csimi_arena *arena, int c
 static void csimi_gradient_product(const csimi_gradient *g, const csim_real *x, csim_real *y) {
     int c, k;
     csimi_delassus_product(g->W, x, y);
+    /* u + omega lambda takes the place of u there: omega on the diagonal of W */
     for (c = 0; c < g->W->contacts; ++c)
         if (g->W->laws[c].law == CSIM_LAW_INVERTIBLE)
             for (k = 0; k < 3; ++k) y[3 * (ptrdiff_t)c + k] += g->W->laws[c].omega[k > 0] * x[3 * (ptrdiff_t)c + k];
@@ -34,7 +35,7 @@ static void csimi_gradient_product(const csimi_gradient *g, const csim_real *x, 
 CSIMI_FN void csimi_gradient_rest(csimi_gradient *g) {
     const size_t bytes = 3 * (size_t)g->W->contacts * sizeof *g->x;
     CSIMI_MEMCPY(g->y, g->x, bytes);
-    CSIMI_MEMCPY(g->Wy, g->Wx, bytes);
+    CSIMI_MEMCPY(g->Wy, g->Wx, bytes); /* products follow their vectors: none is made anew */
     g->theta = 1;
 }
 
@@ -45,6 +46,7 @@ CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const c
     CSIMI_MEMCPY(g->x, r, (size_t)n * sizeof *r);
     csimi_gradient_product(g, g->x, g->Wx);
     size = csimi_sum_dot(n, g->x, g->x);
+    /* |W x| / |x| is at most the largest eigenvalue: a descent doubles it as needed */
     g->L = size > 0 ? csimi_sqrt64(csimi_sum_dot(n, g->Wx, g->Wx) / size) : 1;
     if (!(g->L > 1e-3)) g->L = 1e-3; /* the blocks of W have trace 3: its largest eigenvalue is 1 at least */
     csimi_gradient_rest(g);
@@ -54,6 +56,7 @@ CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const c
 static double csimi_gradient_map(csimi_gradient *g) {
     const int n = 3 * g->W->contacts;
     int i;
+    /* the natural map with step 1, which fits as W has no units: zero at the answer alone */
     for (i = 0; i < n; ++i) g->trial[i] = g->x[i] - g->Wx[i] - g->q[i];
     g->project(g->context, g->trial);
     for (i = 0; i < n; ++i) g->trial[i] -= g->x[i];
@@ -66,7 +69,7 @@ static void csimi_gradient_descend(csimi_gradient *g) {
     const int n = 3 * g->W->contacts;
     int trial, i;
     for (trial = 0; trial < 60; ++trial) {
-        const csim_real step = (csim_real)(1 / g->L);
+        const csim_real step = (csim_real)(1 / g->L); /* the longest step for which descent is sure */
         double dd = 0, dWd = 0;
         for (i = 0; i < n; ++i) g->next[i] = g->y[i] - step * (g->Wy[i] + g->q[i]);
         g->project(g->context, g->next);
@@ -76,7 +79,7 @@ static void csimi_gradient_descend(csimi_gradient *g) {
             dd += d * d;
             dWd += d * ((double)g->Wnext[i] - (double)g->Wy[i]);
         }
-        if (!(dWd > g->L * dd * (1 + 1e-12))) break;
+        if (!(dWd > g->L * dd * (1 + 1e-12))) break; /* with slack, or rounding would double L for ever */
         /* differences of rounded numbers say nothing */
         if (dd <= 1e4 * (double)CSIMI_EPS * (double)CSIMI_EPS * csimi_sum_dot(n, g->next, g->next)) break;
         g->L *= 2;
@@ -93,11 +96,13 @@ CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budge
     const int n = 3 * g->W->contacts;
     int step, i;
     for (step = 0; step < budget;) {
+        /* theta+ = (-theta^2 + theta sqrt(theta^2 + 4)) / 2, and beta from both (Mazhar et al.) */
         const double faster = (csimi_sqrt64(g->theta * g->theta + 4) - g->theta) * g->theta / 2;
         csim_real beta = (csim_real)(g->theta * (1 - g->theta) / (g->theta * g->theta + faster));
         double slope = 0;
         csimi_gradient_descend(g);
         ++step;
+        /* restart by the gradient: grad f(y) . (next - x) > 0 */
         for (i = 0; i < n; ++i) slope += ((double)g->Wy[i] + (double)g->q[i]) * ((double)g->next[i] - (double)g->x[i]);
         g->theta = faster;
         if (!(slope <= 0)) { /* the momentum points uphill */
@@ -105,12 +110,13 @@ CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budge
             beta = 0;
         }
         for (i = 0; i < n; ++i) {
+            /* y is extrapolated, and so is its product: W is linear */
             g->y[i] = g->next[i] + beta * (g->next[i] - g->x[i]);
             g->Wy[i] = g->Wnext[i] + beta * (g->Wnext[i] - g->Wx[i]);
         }
-        csimi_gradient_swap(&g->x, &g->next);
+        csimi_gradient_swap(&g->x, &g->next); /* the old x is overwritten by the next step */
         csimi_gradient_swap(&g->Wx, &g->Wnext);
-        g->L *= 0.9;
+        g->L *= 0.9; /* L may fall again, so that steps grow where less curvature is met */
         if (!(csimi_gradient_map(g) > tolerance)) break;
     }
     return step;
@@ -123,6 +129,7 @@ CSIMI_FN void csimi_gradient_velocity(const csimi_gradient *g, csim_real *u) {
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         for (k = 0; k < 3; ++k) {
             u[at + k] = g->Wx[at + k] + g->W->q[at + k];
+            /* Wx holds omega x, which is not u */
             if (law->law == CSIM_LAW_INVERTIBLE) u[at + k] -= law->omega[k > 0] * g->x[at + k];
         }
     }
@@ -155,6 +162,7 @@ static void csimi_apgd_layout(csimi_apgd *s, csimi_arena *arena, int contacts) {
 
 CSIMI_LAYOUT_BYTES(apgd, apgd)
 
+/* Nearest point of the sets of all contacts, in place. */
 static void csimi_apgd_project(void *context, csim_real *x) {
     const csimi_apgd *s = (const csimi_apgd *)context;
     const csimi_delassus *W = s->gradient.W;
@@ -162,9 +170,10 @@ static void csimi_apgd_project(void *context, csim_real *x) {
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         csim_real *p = x + 3 * (ptrdiff_t)c;
+        /* with q shifted Coulomb's law is the convex one */
         if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE) {
             csim_project_cone(law->mu[0], p, p);
-        } else if (law->law == CSIM_LAW_ANISOTROPIC) {
+        } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the last outer impulse: a convex set */
             p[0] = csimi_max(p[0], 0);
             csim_project_ellipse(law->mu[0] * s->radius[c], law->mu[1] * s->radius[c], p + 1, p + 1);
         } else {
@@ -181,6 +190,7 @@ static void csimi_apgd_shift(csimi_apgd *s) {
         const csim_contact *law = W->laws + c;
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         csim_real t0 = s->gradient.Wx[at + 1] + W->q[at + 1], t1 = s->gradient.Wx[at + 2] + W->q[at + 2];
+        /* from the given q each time: shifts that add up would have another fixed point */
         for (k = 0; k < 3; ++k) s->gradient.q[at + k] = W->q[at + k];
         s->radius[c] = csimi_max(s->gradient.x[at], 0);
         if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
@@ -192,7 +202,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     csimi_apgd s;
     csimi_apgd_layout(&s, run->arena, run->W->contacts);
     csimi_watch_open(&s.watch, run, CSIMI_APGD_PATIENCE);
-    csimi_delassus_project(run->W, run->r);
+    csimi_delassus_project(run->W, run->r); /* a feasible start: warm impulses of another step may not be */
     csimi_gradient_begin(&s.gradient, run->W, run->r);
     s.gradient.project = csimi_apgd_project;
     s.gradient.context = &s;
@@ -200,6 +210,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
         const int left = csimi_imin(CSIMI_APGD_INNER, s.watch.cap - s.watch.iterations);
         double aim;
         csimi_gradient_velocity(&s.gradient, s.watch.u);
+        /* a tenth of the residual under the true laws: closer is wasted, as the next shift moves the problem */
         aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);
         csimi_apgd_shift(&s);
         s.watch.iterations += csimi_gradient_solve(&s.gradient, aim, left);

@@ -12,7 +12,7 @@ CSIMI_FN size_t csimi_any_sweep_bytes(const csim_problem_size *size, const csim_
 #else
     csim_solver_params p = *params;
     size_t lifted;
-    if (p.solver == CSIM_SOLVER_AUTO) return bodies;
+    if (p.solver == CSIM_SOLVER_AUTO) return bodies; /* AUTO hands SWEEP sets of bodies only */
     p.solver = CSIM_SOLVER_SWEEP;
     lifted = csimi_lift_bytes(size, &p);
     return bodies > lifted ? bodies : lifted;
@@ -44,6 +44,7 @@ enum { CSIMI_SECOND_CONTACTS = 256, CSIMI_SECOND_BODIES = 64, CSIMI_SECOND_BLOCK
 
 static bool csimi_second_chance(const csim_problem *problem) {
     const csim_structure *s = problem->structure;
+    /* groups of COND's coarse matrix, whose dense factor is what costs */
     const int bodies = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     return bodies <= CSIMI_SECOND_BODIES && problem->contact_count <= CSIMI_SECOND_CONTACTS &&
            problem->A.n <= CSIMI_SECOND_BLOCKS && problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
@@ -67,12 +68,13 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     size_t most = csimi_cond_bytes(size, params);
     (void)second;
 #else
-    size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
+    size_t most = csimi_cond_bytes(size->rigid ? &second : size, params); /* rigid: COND comes second */
     if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
+    /* soft islands: sweeps through a factor */
     if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
     (void)csimi_solution_push(&arena, size->blocks, size->contacts);
-    return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
+    return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
 static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
@@ -95,8 +97,9 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    /* only a certified answer may replace the first */
     rest.certify = 1;
-    if (rest.max_iterations < 1) return CSIM_OK;
+    if (rest.max_iterations < 1) return CSIM_OK; /* max_iterations bounds the whole call */
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
     status = solve(problem, &rest, arena, tasks, other, &second, error);
@@ -106,6 +109,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
+    /* the work of both is told, whoever's answer stays */
     second.iterations += outcome->iterations;
     second.products += outcome->products;
     second.rejections += outcome->rejections;
@@ -120,6 +124,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     return CSIM_OK;
 }
 
+/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
 static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
@@ -155,14 +160,16 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    /* a tenth: what COND leaves at the tolerance itself kicks bodies that lie at rest */
     few.tolerance = params->tolerance / 10;
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
-    if (csimi_missed(status, outcome))
+    if (csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
         status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
 #endif
     if (!csimi_missed(status, outcome)) return status;
+    /* COND goes on from where its few iterations ended, with what is left to the first attempt */
     csimi_solution_copy(problem, other, solution);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
@@ -179,21 +186,22 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
 #else
     const bool sweeps = csimi_sweep_takes(problem);
 #endif
-    const bool alone = sweeps && !csimi_second_chance(problem);
+    const bool alone = sweeps && !csimi_second_chance(problem); /* nobody follows: all iterations are its own */
     csim_solver_params first = *params, softer = *params;
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_copy(problem, other, solution);
+    if (!arena->overflow) csimi_solution_copy(problem, other, solution); /* else other is null */
     status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
         status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
+    /* from rest: the start itself may be what COND gets lost from */
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    softer.spring.gain = csimi_max(1, params->spring.gain / 10);
+    softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);

@@ -7,7 +7,7 @@ CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *fro
 
 /* p becomes the best iterate; a certified one only gives way to a better certified one. */
 CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
-    c->policy.saved = c->map.rho;
+    c->policy.saved = c->map.rho; /* whether an iterate is lost is judged by this */
     c->policy.saved_rel = c->map.rel;
     csimi_cond_copy(c, c->policy.best, c->map.p);
     CSIMI_MEMCPY(c->policy.best_lambda, c->map.lambda, 3 * (size_t)c->map.contacts * sizeof *c->map.lambda);
@@ -25,6 +25,7 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
         for (i = 0; i < 3; ++i) contacts[m].phi[i] += csimi_cond_hang(c, m) * lambda[3 * m + i];
     (void)csimi_certify(gives ? &c->map.nodal.problem : c->map.given, v, lambda, c->map.scratch, c->map.scratch_bytes,
                         k);
+    /* phi is lent to the certificate only: the iteration goes on with the given one */
     for (m = 0; gives && m < c->map.contacts; ++m)
         CSIMI_MEMCPY(contacts[m].phi, c->map.given->contacts[m].phi, sizeof contacts[m].phi);
     c->map.products += 1;
@@ -36,7 +37,7 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     c->policy.phase = c->policy.idle = c->policy.stale = c->policy.newton = 0;
     c->policy.saved = c->policy.saved_rel = c->policy.lowest = c->policy.lowest_rel = c->policy.before = 1e300;
     c->policy.mode = c->policy.alone = 0;
-    c->policy.plain = 2;
+    c->policy.plain = 2; /* the first impulses show too few contacts for a factor */
     c->policy.plain_next = 4;
     c->policy.newton_next = 0;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count) {

@@ -13,15 +13,15 @@ static int csimi_body_end(const csim_problem *problem, int i, int *body) {
     const csim_structure *s = problem->structure;
     int end = i, k;
     if (s && s->body_count > 0 && s->body_first) {
-        end = s->body_first[++*body];
+        end = s->body_first[++*body]; /* -1 below where A reaches beyond the body named */
         for (k = i; k < end; ++k)
             if (A->col[A->row[k]] < i || A->col[csimi_row_end(A, k) - 1] >= end) return -1;
-        return end - i <= CSIMI_BODY_LARGEST ? end : -1;
+        return end - i <= CSIMI_BODY_LARGEST ? end : -1; /* csimi_bodies.on has a bit for each block */
     }
     for (k = i; k <= end; ++k) {
         const int last = A->col[csimi_row_end(A, k) - 1];
         end = csimi_imax(end, last);
-        if (end - i >= CSIMI_BODY_BLOCKS) return -1;
+        if (end - i >= CSIMI_BODY_BLOCKS) return -1; /* more than a small body: left to COND or coupled.c */
     }
     return end + 1;
 }
@@ -32,6 +32,7 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem) {
     return i >= 0;
 }
 
+/* Where A is no set of bodies the bound of unnamed ones stands, as in csimi_factor_blocks_of. */
 CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
     int i = 0, body = 0, end, sum = 0;
     for (; i < problem->A.n; i = end) {
@@ -55,6 +56,7 @@ CSIMI_FN void csimi_bodies_factor_layout(csimi_bodies *b, csimi_arena *arena, in
     b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
 }
 
+/* Numbers of J on one body, the largest there can be. */
 CSIMI_FN size_t csimi_bodies_rows(int n) { return 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST); }
 
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
@@ -63,9 +65,10 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 }
 
 CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
+    /* from the last row up, as the blocks are: p, q, r are the pivots */
     const csimi_wide p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const csimi_wide r = H[0] - l0 * H[6] - l * h;
-    if (!(p > 0 && q > 0 && r > 0)) return false;
+    if (!(p > 0 && q > 0 && r > 0)) return false; /* false of a NaN too */
     C[0] = 1 / csimi_sqrt64(r);
     C[3] = -l * C[0];
     C[6] = (l * l1 - l0) * C[0];
@@ -100,7 +103,7 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
     int i, k, r;
     for (i = 0; i < m; ++i) {
         on[i] = 0;
-        for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) {
+        for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) { /* A is symmetric: half is enough */
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
             csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
@@ -109,7 +112,7 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
                 to[r] = (csimi_wide)from[r];
                 some |= from[r] < 0 || from[r] > 0;
             }
-            if (some) on[i] |= 1u << j;
+            if (some) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
         }
     }
 }
@@ -136,15 +139,17 @@ static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
             for (j = 0; j <= i; ++j) {
                 csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
+                /* filled in: nothing has been written there yet */
                 if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
-                csimi_add_productT(E, row + 9 * j, to);
+                csimi_add_productT(E, row + 9 * j, to); /* row k holds -E_kj: this subtracts */
             }
         }
     }
     return true;
 }
 
+/* A body of m blocks takes m m blocks of the factor, row by row. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
     for (i = 0; i < b->n; i = end) {
@@ -154,7 +159,7 @@ CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
         for (k = i; k < end; ++k) {
             b->first[k] = i;
             b->size[k] = end - i;
-            b->row[k] = row;
+            b->row[k] = row; /* in blocks, from the start of the factor */
             row += end - i;
         }
     }
@@ -174,6 +179,7 @@ static void csimi_addmulT3_double(const csimi_wide *M, const csimi_wide *x, csim
     y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
 }
 
+/* E' is upper triangular: from the last block of a body to the first. */
 CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = b->n - 1; k >= 0; --k) {
@@ -182,11 +188,13 @@ CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
         own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
         own[1] = C[4] * own[1] + C[7] * own[2];
         own[2] = C[8] * own[2];
+        /* the blocks before the diagonal, -E_ki */
         for (i = 0; E < C; ++i, E += 9)
             if (b->on[k] >> i & 1u) csimi_addmulT3_double(E, own, body + 3 * i);
     }
 }
 
+/* E is lower triangular: the other way round. */
 CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = 0; k < b->n; ++k) {
@@ -212,7 +220,7 @@ static void csimi_side_load(const csim_problem *p, const csim_side *side, const 
     int k;
     for (k = side->first; k < side->first + side->count; ++k) {
         csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
-        if (csimi_is_identity(p->terms[k].J)) {
+        if (csimi_is_identity(p->terms[k].J)) { /* a node: no product */
             at[0] += world[0];
             at[1] += world[1];
             at[2] += world[2];
@@ -229,9 +237,9 @@ CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda,
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
-        csimi_addmulT3_wide(c->R, impulse, world);
+        csimi_addmulT3_wide(c->R, impulse, world); /* from the contact frame to world axes */
         csimi_side_load(p, &c->a, world, g);
-        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
         csimi_side_load(p, &c->b, world, g);
     }
 }
@@ -255,6 +263,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
     if (s && s->body_count > 0 && s->body_first) {
         int low = csimi_cut((csim_real)block * (csim_real)s->body_count / (csim_real)A->n, 0, s->body_count - 1);
         int high = low + 1; /* if alike */
+        /* the guess holds where all bodies have as many blocks, else the body is searched for */
         if (s->body_first[low] > block || s->body_first[high] <= block) low = 0, high = s->body_count;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
@@ -268,6 +277,7 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
         return;
     }
     *first = block;
+    /* unnamed bodies: back while a row reaches as far as this one, then on to its last column */
     for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
         if (A->col[csimi_row_end(A, i) - 1] >= *first) *first = i;
     for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
@@ -279,13 +289,14 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
     int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
-    if (!csimi_bodies_take(p)) return 0;
+    if (!csimi_bodies_take(p)) return 0; /* rows on a coupled A are counted in coupled.c */
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
         for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
                 const bool there = p->terms[k].block >= first && p->terms[k].block < last;
                 if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                /* each side anew: where both are on one body this is more than is made */
                 if (!there || k == side->first) sum += last - first;
             }
         }
@@ -297,10 +308,10 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
    blocks and on the ones before that E couples them to. Returns their number. */
 static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
-    for (k = b->size[first] - 1; k >= 0; --k) {
+    for (k = b->size[first] - 1; k >= 0; --k) { /* towards the base: what E adds lies before */
         const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
         csim_real *J = piece[count].J;
-        csimi_wide Y[9];
+        csimi_wide Y[9]; /* in double for the rows that follow from it */
         if (!(mask >> k & 1u)) continue;
         for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
             const csimi_wide *x = X + 9 * k + r;
@@ -312,6 +323,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, 
         for (i = 0; i < k; ++i) {
             if (!(b->on[first + k] >> i & 1u)) continue;
             if (!(mask >> i & 1u)) CSIMI_MEMSET(X + 9 * i, 0, 9 * sizeof *X);
+            /* E couples block i to block k: the row reaches it too */
             mask |= 1u << i;
             csimi_add_product(Y, E + 9 * i, X + 9 * i);
         }
@@ -322,7 +334,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, 
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
     const csim_contact *contact = p->contacts + m;
     csimi_wide *X = b ? b->rows : NULL;
-    unsigned mask = 0;
+    unsigned mask = 0; /* blocks of the body at hand that X holds numbers of */
     int side, k, r, body = -1, count = 0;
     for (side = 0; side < 2; ++side) {
         const csim_side *s = side ? &contact->b : &contact->a;
@@ -333,13 +345,14 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
                 for (r = 0; r < 9; ++r) J[r] = contact->R[r] + 0; /* no zero with a sign, as from the product */
             else
                 csimi_matmul(contact->R, t->J, J);
-            if (side)
+            if (side) /* u is side a less side b */
                 for (r = 0; r < 9; ++r) J[r] = -J[r];
-            if (!b) {
+            if (!b) { /* plain rows J, for solvers that keep A */
                 pieces[count].block = t->block;
                 CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
                 continue;
             }
+            /* another body begins: the rows on the last one are complete */
             if (b->first[t->block] != body) {
                 if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
                 body = b->first[t->block];
@@ -351,7 +364,7 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
                 if (!(mask >> at & 1u))
                     for (r = 0; r < 9; ++r) to[r] = (csimi_wide)J[r];
                 else
-                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r];
+                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r]; /* terms on one block add up */
                 mask |= 1u << at;
             }
         }
@@ -360,6 +373,7 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
     return count;
 }
 
+/* Counted from the contacts: the list of terms may hold places that none of them names. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
     int m, count = 0;
     for (m = 0; m < p->contact_count; ++m) count += p->contacts[m].a.count + p->contacts[m].b.count;
@@ -372,6 +386,7 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
     for (k = 0; k < count; ++k)
         for (i = 0; i < 9; ++i) {
             const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[piece[k].block];
+            /* column i % 3 of the row meets the diagonal entry of the same number */
             mobility += piece[k].J[i] * piece[k].J[i] / A[4 * (i % 3)] / 3;
         }
     return mobility;
@@ -389,6 +404,7 @@ CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contac
             w[0] += sign * term[0];
             w[1] += sign * term[1];
             w[2] += sign * term[2];
+            /* u is a difference of these speeds: its rounding goes by them */
             speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
         }
     }
@@ -408,6 +424,7 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
 
 CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u) {
     const csimi_piece *end = piece + count;
+    /* in double: where masses differ much u is a small difference of large terms */
     csimi_wide a = (csimi_wide)u[0], b = (csimi_wide)u[1], c = (csimi_wide)u[2];
     for (; piece < end; ++piece) {
         const csimi_wide *x = v + 3 * (ptrdiff_t)piece->block;
@@ -442,7 +459,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
     for (p = begin; p < end; ++p) {
         csimi_add_turned(p->J, p->J, W);
         for (q = begin; q < p; ++q)
-            if (p->block == q->block) {
+            if (p->block == q->block) { /* both sides on one body: they act together there */
                 csimi_add_turned(p->J, q->J, W);
                 csimi_add_turned(q->J, p->J, W);
             }

@@ -79,13 +79,14 @@ typedef enum csimi_bounded_kind {
     CSIMI_BOUNDED_LUMPED
 } csimi_bounded_kind;
 
+/* Room for one of the three kinds; the same routine counts it. */
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts; /* 8: the ground */
     csim_problem_size own = *size;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
-    if (s->lumps) own.factor_blocks = 0;
+    if (s->lumps) own.factor_blocks = 0; /* A' has bodies of at most four blocks, whatever A names */
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
     if (kind != CSIMI_BOUNDED_COUPLED)
         s->basis.bodies.rows = CSIMI_PUSH(arena, csimi_wide, csimi_bodies_rows(size->blocks));
@@ -116,6 +117,7 @@ CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_so
     for (kind = CSIMI_BOUNDED_BODIES; kind <= CSIMI_BOUNDED_LUMPED; ++kind) {
         csimi_arena arena = csimi_arena_counting();
         csimi_bounded s;
+        /* bodies alone are of one kind; else there is room for whichever kind takes most */
         if (kind > CSIMI_BOUNDED_BODIES && size->rigid) break;
         csimi_bounded_layout(&s, &arena, (csimi_bounded_kind)kind, size);
         most = csimi_most_bytes(most, arena.high);
@@ -139,12 +141,12 @@ static csim_real csimi_row_dot(const csim_real *J, const csim_real *a, const csi
     int k;
     for (k = 0; k < 3; ++k) s[k] = J[k] * a[k] + J[4 + k] * a[4 + k] + J[8 + k] * b[k] + J[12 + k] * b[4 + k];
 #endif
-    return s[0] + s[1] + s[2];
+    return s[0] + s[1] + s[2]; /* the fourth is 0: rows and velocities are both padded */
 }
 
 static void csimi_row_push(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
 #if CSIMI_QUADS
-    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x;
+    CSIMI_FOUR(a) += CSIMI_FOUR_OF(J) * x; /* the ground's rows are 0: it stays at rest */
     CSIMI_FOUR(a + 4) += CSIMI_FOUR_OF(J + 4) * x;
     CSIMI_FOUR(b) += CSIMI_FOUR_OF(J + 8) * x;
     CSIMI_FOUR(b + 4) += CSIMI_FOUR_OF(J + 12) * x;
@@ -183,12 +185,13 @@ static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const 
 /* ---- springs */
 
 /* phase: omega h_s, rad; zeta: of critical damping. */
+/* Catto's soft constraint: with c = omega h_s (2 zeta + omega h_s) the leak is 1 / (1 + c), the mass c / (1 + c). */
 static csimi_soft csimi_soft_make(csim_real phase, csim_real zeta, int substeps) {
     const csim_real stiff = 2 * zeta + phase;
     csimi_soft s;
     s.leak = 1 / (1 + phase * stiff);
     s.mass = phase * stiff * s.leak;
-    s.rate = phase / stiff * (csim_real)substeps;
+    s.rate = phase / stiff * (csim_real)substeps; /* times h: gaps are given over h, in m/s */
     return s;
 }
 
@@ -198,16 +201,17 @@ static csim_real csimi_bounded_press(const csimi_soft *soft, csim_real substeps,
                                      csim_real gap, csim_real lambda) {
     csim_real change;
     if (gap > 0)
-        change = -mass * (u + gap * substeps);
+        change = -mass * (u + gap * substeps); /* gap over h_s */
     else if (!soft)
         change = -mass * u;
     else
         change = -mass * soft->mass * (u + csimi_max(soft->rate * gap, -CSIMI_PUSH_SPEED)) - soft->leak * lambda;
-    return csimi_max(lambda + change, 0);
+    return csimi_max(lambda + change, 0); /* the sum is clamped, so that a visit may take back earlier ones */
 }
 
 /* ---- contacts of rigid bodies */
 
+/* The impulses of the last substep once more, friction too: at rest they are the answer already. */
 static void csimi_quick_warm(csimi_bounded *s) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     const csimi_tangent *t = s->tangent;
@@ -221,6 +225,7 @@ static void csimi_quick_warm(csimi_bounded *s) {
     }
 }
 
+/* Springs act on normals alone: friction in the relax sweep only costs less, and what rests creeps less. */
 static void csimi_quick_bias(csimi_bounded *s) {
     const csim_real substeps = (csim_real)s->substeps;
     csimi_normal *n = s->normal, *end = n + s->quick;
@@ -240,7 +245,7 @@ static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, 
     next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_row_dot(t->J + CSIMI_BOUNDED_ROW, a, b));
     length2 = next[0] * next[0] + next[1] * next[1];
     if (length2 > radius * radius) {
-        const csim_real cut = radius / CSIMI_SQRT(length2);
+        const csim_real cut = radius / CSIMI_SQRT(length2); /* onto the circle, along the radius */
         next[0] *= cut;
         next[1] *= cut;
     }
@@ -258,13 +263,15 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
         n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        /* rigid here: what the springs added for the sake of the gap goes back out of the velocity */
         next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
+        /* one that warm started and opened since still holds friction, which a radius of 0 takes back */
         if (next > 0 || n->lambda > 0 || n->on) {
             csimi_row_push(n->J, next - n->lambda, a, b);
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
-        if (!last) continue;
+        if (!last) continue; /* the sum wants what a substep ends with, once */
         sum[0] += next;
         sum[1] += t->lambda[0];
         sum[2] += t->lambda[1];
@@ -273,11 +280,13 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- every other contact */
 
+/* Laws with a normal that may open and a friction set; the others are rows of joints, limits and motors. */
 static bool csimi_bounded_frictional(csim_law law) {
     return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
            law == CSIM_LAW_INVERTIBLE;
 }
 
+/* The impulse becomes next, and velocities what follows from the difference. */
 static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim_real *next) {
     csim_real change[3];
     int k;
@@ -303,11 +312,12 @@ static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         csimi_slow_velocity(s, r, s->w, u);
         if (csimi_bounded_frictional(r->contact->law)) {
+            /* omega acts on the impulse of a whole frame, S times that of a substep */
             const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
             next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
                                           r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
         } else if (r->contact->law == CSIM_LAW_BILATERAL) {
-            csimi_slow_velocity(s, r, s->way, drift);
+            csimi_slow_velocity(s, r, s->way, drift); /* how far it has moved in this frame, over h */
             for (k = 0; k < 3; ++k)
                 u[k] += r->contact->phi[k] + CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
             csimi_mul3(r->inverse, u, x);
@@ -325,10 +335,10 @@ static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, con
     const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[1] * substeps : 0;
     csim_real trial[3], step = r->slide;
     int k;
-    if (omega > 0 && step > 0) step = 1 / (1 / step + omega);
+    if (omega > 0 && step > 0) step = 1 / (1 / step + omega); /* u + omega lambda stands for u */
     trial[0] = next[0];
     for (k = 1; k < 3; ++k) trial[k] = r->lambda[k] - step * (u[k] + omega * r->lambda[k]);
-    if (c->law == CSIM_LAW_ANISOTROPIC) {
+    if (c->law == CSIM_LAW_ANISOTROPIC) { /* maximal dissipation: the nearest point, no scaling */
         csim_project_ellipse(c->mu[0] * next[0], c->mu[1] * next[0], trial + 1, next + 1);
     } else {
         const csim_real radius = c->mu[0] * next[0], length = CSIMI_SQRT(trial[1] * trial[1] + trial[2] * trial[2]);
@@ -352,14 +362,14 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
         next[0] = r->lambda[0] - step * (u[0] + csimi_max(r->gap, 0) * substeps);
         next[1] = r->lambda[1] - step * (u[1] + phi[1]);
         next[2] = r->lambda[2] - step * (u[2] + phi[2]);
-        csim_project_cone(c->mu[0], next, next);
+        csim_project_cone(c->mu[0], next, next); /* Euclidean: one step length, of the trace, for all three rows */
         csimi_slow_change(s, r, next);
         return;
     }
     CSIMI_MEMCPY(next, r->lambda, sizeof next);
     next[0] = csimi_bounded_press(NULL, substeps, r->row[0], u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
     csimi_slow_change(s, r, next);
-    u[0] = 0;
+    u[0] = 0; /* friction sees the velocities after the normal has acted */
     u[1] = phi[1];
     u[2] = phi[2];
     csimi_slow_velocity(s, r, s->w, u);
@@ -367,6 +377,7 @@ static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real t
     csimi_slow_change(s, r, next);
 }
 
+/* A joint without bias, its rows at once: the change for which u is zero along the mask. */
 static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
     csim_real u[3], x[3], next[3];
     int k;
@@ -386,6 +397,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
         CSIMI_MEMCPY(u, c->phi, sizeof u);
         csimi_slow_velocity(s, r, s->w, u);
+        /* limits are of a whole step: a substep has its share of them */
         next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
         csimi_slow_change(s, r, next);
     }
@@ -415,15 +427,15 @@ static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_problem *p
     const int *size = e->couples ? e->coupled.size : e->bodies.size;
     int side, k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
-    body[0] = body[1] = s->n;
+    body[0] = body[1] = s->n; /* the ground, where a side has no terms */
     for (side = 0; side < 2; ++side) {
         const csim_side *on = side ? &c->b : &c->a;
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = e->couples ? e->coupled.factor.place[p->terms[k].block] : p->terms[k].block;
             const int first = begin[block];
-            if (size[first] != 2) return false;
+            if (size[first] != 2) return false; /* a rigid body has a block of velocity and one of spin */
             if (sides > 0 && body[sides - 1] == first) continue;
-            if (sides == 2) return false;
+            if (sides == 2) return false; /* a third body */
             body[sides++] = first;
         }
     }
@@ -436,13 +448,14 @@ static csim_real csimi_bounded_over(csim_real x) { return x > 0 ? 1 / x : 0; }
 static void csimi_bounded_gap(const csim_problem *p, int m, csim_real *ground, csim_real *gap) {
     const csim_real phi = p->contacts[m].phi[0];
     *gap = p->gap ? p->gap[m] : csimi_max(phi, 0);
-    *ground = phi - csimi_max(*gap, 0);
+    *ground = phi - csimi_max(*gap, 0); /* phi holds both (csim_problem.gap) */
 }
 
 /* Three rows J of a contact, from its pieces ... */
 static void csimi_quick_gather(const csimi_piece *piece, int count, const int *body, csim_real *J) {
     int k, i, r;
     for (k = 0; k < count; ++k) {
+        /* which of the four blocks of a row: two of the first body, two of the second */
         const int at = piece[k].block - body[0], to = at == 0 || at == 1 ? at : 2 + piece[k].block - body[1];
         for (r = 0; r < 3; ++r)
             for (i = 0; i < 3; ++i) J[CSIMI_BOUNDED_ROW * r + 4 * to + i] += piece[k].J[3 * r + i];
@@ -467,6 +480,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
     const csimi_bodies *e = &s->basis.bodies;
     int i, k, r, c;
     for (i = 0; i < s->n && !s->basis.couples; i += e->size[i]) {
+        /* E^-1 is C above, D below on the diagonal and D (-E_10) C between */
         const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[i], *E = C + 18, *D = E + 9;
         csim_real *to = s->inverse + 36 * (ptrdiff_t)i;
         if (e->size[i] != 2) continue;
@@ -476,6 +490,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
                 to[4 * r + c] = (csim_real)C[3 * r + c];
                 to[12 + 4 * r + c] = (csim_real)D[3 * r + c];
             }
+        /* nothing between where spin and velocity do not couple */
         for (r = 0; r < 9 && (e->on[i + 1] & 1u); ++r)
             for (k = 0, c = r % 3; k < 3; ++k) {
                 const csimi_wide *d = D + 3 * (r / 3), x = d[0] * E[k] + d[1] * E[3 + k] + d[2] * E[6 + k];
@@ -503,6 +518,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
             csimi_quick_times(c->R, E, sign, J + 8 * at + (block > body[at] ? 4 : 0), CSIMI_BOUNDED_ROW);
             if (block == body[at] || !(s->basis.bodies.on[block] & 1u)) continue;
             CSIMI_MEMSET(own, 0, sizeof own);
+            /* the second block of a body reaches the first through E^-1 */
             csimi_quick_times(p->terms[k].J, inverse + 24, 1, own, 4);
             csimi_quick_times(c->R, own, sign, J + 8 * at, CSIMI_BOUNDED_ROW);
         }
@@ -522,10 +538,11 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = body[1] < s->n;
+    n->moving = body[1] < s->n; /* picks the softer spring */
     n->on = 0;
-    n->mass = csimi_bounded_over(csimi_row_square(n->J));
+    n->mass = csimi_bounded_over(csimi_row_square(n->J)); /* W_nn is the row squared: in w the mass is 1 */
     n->lambda = lambda[0];
+    /* 1 / (W_11 + W_22): a scalar step, whose fixed point is Coulomb's law with slip against friction */
     t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
     t->contact = m;
@@ -562,6 +579,7 @@ static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
             M[3 * k + i] = on ? W[3 * k + i] : k == i ? CSIM_R(1.0) : 0;
         }
     if (!csimi_inverse3(M, r->inverse)) /* two directions in which the bodies move alike */
+        /* a third of the step of each row alone: three at once overshoot nothing */
         for (k = 0; k < 9; ++k) r->inverse[k] = k % 4 == 0 ? r->row[k / 4] / 3 : 0;
     for (k = 0; k < 3; ++k)
         if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
@@ -571,7 +589,7 @@ static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_r
     int i, k;
     for (i = 0; i < s->n; ++i) {
         for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
-        to[4 * i + 3] = 0;
+        to[4 * i + 3] = 0; /* for sums of quads */
     }
     for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
 }
@@ -584,6 +602,7 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
     csimi_basis_whiten(&s->basis, s->wide);
+    /* E'^-1 A v = E v, since A = E' E */
     csimi_bounded_spread(s, 1, s->w);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
@@ -603,11 +622,12 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_r
         csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
         int body[2], count = 0;
         const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        /* of a quick contact on bodies no pieces are kept: its rows are made at once */
         if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, lambda + 3 * (ptrdiff_t)m, sizeof start);
-        csimi_impulse_allow(p->contacts + m, start);
+        csimi_impulse_allow(p->contacts + m, start); /* a law or mu may have changed since the last frame */
         for (k = 0; k < 3; ++k) {
-            start[k] *= s->share;
+            start[k] *= s->share; /* of a frame, over the substeps */
             s->sum[3 * (ptrdiff_t)m + k] = 0;
         }
         if (!quick) {
@@ -631,13 +651,14 @@ static void csimi_bounded_frame(csimi_bounded *s) {
     int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        csimi_bounded_add(s, s->step, 1, s->w);
+        csimi_bounded_add(s, s->step, 1, s->w); /* h_s g, and all other forces */
         csimi_slow_warm(s);
         csimi_quick_warm(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
         }
+        /* positions go by the velocity with the springs, which closes gaps; momentum by the one without */
         csimi_bounded_add(s, s->w, s->share, s->way);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
@@ -682,9 +703,11 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
                                                     csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
+    /* the velocity comes from the summed impulses alone: the equations hold to rounding, whatever sweeps left */
     csimi_problem_load(s->problem, s->sum, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
     csimi_basis_restore(&s->basis, s->wide);
+    /* step has served: from here on it holds v, [3n] */
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
@@ -695,6 +718,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
+    /* never STALLED: the work was fixed, so that a miss is a cap reached */
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
@@ -707,24 +731,26 @@ CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
    numbers; a piece of a row on what is coupled takes 60 of them a round. */
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
     const size_t mark = arena->used;
+    /* visits a substep, and once a frame */
     double each = 3.0 * problem->contact_count, once = 0;
     bool fits = true;
     if (!csimi_bodies_take(problem)) {
         csimi_coupled c;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
-        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0); /* from the pattern alone */
         once = c.products / 2 + 3.0 * problem->A.n;
         each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
         csimi_pop(arena, mark);
     }
+    /* fewer substeps are worse but a frame: what cannot pay for one is refused */
     while (*substeps > 1 && once + *substeps * each > (double)left) *substeps /= 2;
     return fits && once + *substeps * each <= (double)left ? (long)(once + *substeps * each) : -1;
 }
 
 CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     const double work = 3.0 * substeps * problem->contact_count + 1.0 * problem->A.row[problem->A.n];
-    return work < 1e9 ? (long)work : 1000000000L;
+    return work < 1e9 ? (long)work : 1000000000L; /* a long may have 32 bits */
 }
 
 static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solution *solution) {
@@ -750,8 +776,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.n = problem->A.n;
     s.substeps = params->substeps > 0 ? params->substeps : CSIMI_BOUNDED_SUBSTEPS;
     s.share = 1 / (csim_real)s.substeps;
+    /* at 8 substeps of 1/60 s: 120 Hz against the ground, 60 Hz between bodies */
     s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
     s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
+    /* contacts on one elastic body couple strongly: one sweep of each kind ends in a limit cycle */
     s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
     csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)

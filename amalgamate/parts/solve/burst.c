@@ -52,6 +52,7 @@ static int csimi_burst_neighbours(csimi_sweep *s, const int *list_start, const i
         const csimi_sweep_contact *c = s->contacts + list[k];
         for (q = c->first; q < c->first + c->count; ++q) {
             const int j = s->pieces[q].block;
+            /* ordered before, from here or from another contact */
             if (s->place[j] >= 0) continue;
             s->place[j] = count;
             s->order[count++] = j;
@@ -77,8 +78,9 @@ static void csimi_burst_order(csimi_sweep *s, const int *list_start, const int *
         int end, far;
         if (s->place[i] >= 0) continue;
         end = csimi_burst_walk(s, list_start, list, i, count);
+        /* the last one found is as far as any: from there the layers are thin, and the envelope with them */
         far = s->order[end - 1];
-        for (k = count; k < end; ++k) s->place[s->order[k]] = -1;
+        for (k = count; k < end; ++k) s->place[s->order[k]] = -1; /* the first walk was for its end only */
         count = csimi_burst_walk(s, list_start, list, far, count);
     }
 }
@@ -96,6 +98,7 @@ static void csimi_burst_order_tree(csimi_sweep *s) {
 static bool csimi_burst_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
     int i, q, m, total = 0;
     for (m = 0; m < s->contact_count; ++m) total += s->contacts[m].count;
+    /* counts go two places on: filling by list_start[block + 1]++ then leaves every start in its place */
     *list_start = CSIMI_PUSH(ring, int, s->n + 2);
     *list = CSIMI_PUSH(ring, int, total);
     if (ring->overflow) return false;
@@ -108,6 +111,7 @@ static bool csimi_burst_lists(csimi_sweep *s, csimi_arena *ring, int **list_star
     return true;
 }
 
+/* A contact makes neighbours of all its blocks: each row begins with the first of them in the order. */
 static void csimi_burst_envelope(csimi_sweep *s) {
     csimi_envelope *e = &s->envelope;
     int i, m;
@@ -125,7 +129,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
         const csimi_wide width = CSIMI_WIDE(i - e->first[i]);
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
-        s->work += 27 * (width + 1) * (width + 1);
+        s->work += 27 * (width + 1) * (width + 1); /* products of 3x3 blocks */
     }
 }
 
@@ -139,6 +143,7 @@ CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
 #ifdef CONDSIM_NO_LARGE
     return (void)s, false;
 #else
+    /* a tree alone is not large: in its own order nothing is filled, however long it is */
     return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
 #endif
 }
@@ -155,6 +160,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_are
         s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
         return !ring->overflow;
     }
+    /* small: every contact takes part, so that the plan stays what it is */
     s->active = NULL;
     s->active_count = s->contact_count;
     e->lower = CSIMI_PUSH(ring, csimi_wide, 9 * e->blocks);
@@ -167,6 +173,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_are
 static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
     int size = s->basis.couples ? CSIMI_BURST_COUPLED(s, size[block]) : s->basis.bodies.size[block];
     *first = s->basis.couples ? CSIMI_BURST_COUPLED(s, first[block]) : s->basis.bodies.first[block];
+    /* a rigid body is one node of six numbers; of larger bodies each block is one */
     if (3 * size <= CSIMI_DEGREE_MOST) return size;
     *first = block;
     return 1;
@@ -175,7 +182,7 @@ static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
 /* Nodes of the blocks that active contacts touch; returns their number. */
 static int csimi_burst_nodes(csimi_sweep *s) {
     int i, k, a, first, end, count = 0;
-    for (i = 0; i < s->n; ++i) s->order[i] = -1;
+    for (i = 0; i < s->n; ++i) s->order[i] = -1; /* what nothing touches keeps its velocity */
     for (a = 0; a < s->active_count; ++a) {
         const csimi_sweep_contact *c = s->contacts + s->active[a];
         for (k = c->first; k < c->first + c->count; ++k) s->order[s->pieces[k].block] = 0;
@@ -184,6 +191,7 @@ static int csimi_burst_nodes(csimi_sweep *s) {
         bool touched = false;
         end = csimi_burst_group(s, i, &first) + i;
         for (k = i; k < end; ++k) touched = touched || s->order[k] == 0;
+        /* a body is in the system with all its blocks or with none */
         for (k = i; k < end; ++k) s->order[k] = touched ? count : -1;
         count += touched;
     }
@@ -210,6 +218,7 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
     if (ring.overflow) return false;
     for (i = 0; i < s->n; ++i)
         if (s->order[i] >= 0) {
+            /* within its node; where that begins is known after the ordering */
             s->place[i] = d->size[s->order[i]];
             d->size[s->order[i]] += 3;
         }
@@ -218,15 +227,16 @@ static bool csimi_burst_plan_large(csimi_sweep *s) {
         const csimi_sweep_contact *c = s->contacts + s->active[a];
         for (k = count = 0; k < c->count; ++k) {
             const int node = s->order[s->pieces[c->first + k].block];
+            /* blocks of one node follow each other: d->order serves as a list meanwhile */
             if (count == 0 || d->order[count - 1] != node) d->order[count++] = node;
         }
         s->covered[s->active[a]] = 1;
         if (!csimi_degree_clique(d, d->order, count)) return false;
     }
-    if (!csimi_degree_plan(d, &ring)) return false;
+    if (!csimi_degree_plan(d, &ring)) return false; /* more fill than there is room */
     if (d->work > CSIMI_BURST_MOST * csimi_burst_sweep_work(s)) return false;
     for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
-    s->work = d->work + 1;
+    s->work = d->work + 1; /* above 0: there is a plan */
     return true;
 }
 
@@ -238,7 +248,8 @@ static bool csimi_burst_covers(csimi_sweep *s, int m) {
     if (s->covered[m]) return true;
     for (p = c->first; p < c->first + c->count; ++p) {
         const int u = s->order[s->pieces[p].block];
-        if (u < 0) return false;
+        if (u < 0) return false; /* the plan has no node there */
+        /* filled blocks serve as well: the contact needs no edge of its own */
         for (q = c->first; q < p; ++q)
             if (!csimi_degree_block(&s->degree, u, s->order[s->pieces[q].block], &down, &right)) return false;
     }
@@ -248,6 +259,7 @@ static bool csimi_burst_covers(csimi_sweep *s, int m) {
 
 /* The contacts that press or may close in a step from here, and a plan for them. */
 static bool csimi_burst_choose(csimi_sweep *s) {
+    /* ordering costs as much as some sweeps: a plan that has all contacts is kept */
     bool covered = s->planned && s->work > 0;
     int m, a;
     for (m = s->active_count = 0; m < s->contact_count; ++m) {
@@ -255,6 +267,7 @@ static bool csimi_burst_choose(csimi_sweep *s) {
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const bool friction = c->local.contact->law != CSIM_LAW_BILATERAL && c->local.contact->law != CSIM_LAW_BOX;
         const csim_real pace = csimi_max(csimi_max(c->speed, s->rms), CSIMI_TINY); /* to measure velocities */
+        /* open, and parting too fast to close in this step */
         if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * pace) continue;
         s->active[s->active_count++] = m;
     }
@@ -279,14 +292,14 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
+    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) { /* one body alone */
         csimi_burst_order_tree(s);
     } else {
         if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;
         csimi_burst_order(s, list_start, list);
     }
     csimi_burst_envelope(s);
-    for (i = 0; i < s->n; ++i) s->place[i] *= 3;
+    for (i = 0; i < s->n; ++i) s->place[i] *= 3; /* from blocks to numbers */
     ring = csimi_stages_ring(&s->loop);
     if (!csimi_burst_layout(s, &x, &ring)) s->work = 0;
 }
@@ -299,6 +312,7 @@ static void csimi_burst_disk(csimi_wide mu, const csimi_wide *t, csimi_wide n, c
     const csimi_wide k = mu * n / length;
     G[3] = mu * x;
     G[6] = mu * y;
+    /* mu n / |t| (I - d d') with d = (x, y): the clip turns with t and does not move along it */
     G[4] = k * y * y;
     G[5] = G[7] = -k * x * y;
     G[8] = k * x * x;
@@ -346,6 +360,7 @@ static void csimi_burst_derivative(csim_law law, const csim_contact *c, const cs
             y[1] = (csimi_wide)l[2];
             axes[0] = mu;
             axes[1] = (csimi_wide)c->mu[1];
+            /* inside the ellipse t stays as it is to the last bit: sticking */
             if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_burst_ellipse(axes, t, t[0], y, G);
         } else if (length2 > mu * t[0] * mu * t[0]) {
             csimi_burst_disk(mu, t, t[0], G);
@@ -395,6 +410,7 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
         if (csimi_law_is(c->local.contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->local.contact->omega[k > 0];
+        /* zero of u + e (lambda - centre) + omega lambda */
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
@@ -413,6 +429,7 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
     csimi_wide merit = 0, change[3];
     int a, i;
+    /* F = J'(lambda(w) - centre) - w */
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (a = 0; a < s->active_count; ++a) {
         const int m = s->active ? s->active[a] : a;
@@ -428,7 +445,7 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
     for (i = 0; i < 3 * s->n; ++i) merit += F[i] * F[i];
-    ++s->loop.sweeps;
+    ++s->loop.sweeps; /* it visits as many contacts as a sweep does */
     return merit;
 }
 
@@ -461,6 +478,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
     csim_real *row[CSIMI_BURST_RUNS + 3], *T, *J, *I, g[9];
     int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
     for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
+    /* RUNS rows kept, one made anew for each of the two nodes, and the product T */
     T = row[CSIMI_BURST_RUNS + 2];
     for (i = 0; i < 9; ++i) g[i] = (csim_real)G[i];
     for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
@@ -481,6 +499,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
             T[b + i] = g[3] * J[i] + g[4] * J[b + i] + g[5] * J[2 * b + i];
             T[2 * b + i] = g[6] * J[i] + g[7] * J[b + i] + g[8] * J[2 * b + i];
         }
+        /* all pairs of nodes: G has no symmetry where it slips */
         for (p = begin, b = 0; p < end; ++b) {
             if (b < kept) {
                 u = node[b];
@@ -504,9 +523,11 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
+    /* de Saxce's projection on the cone is that of the proximal law */
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->local.contact),
                            c->local.contact, t, s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
+    /* column k: the trial impulse falls by 1 / e of what u_k gains */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     if (large) {
         csimi_burst_add_large(s, c, G);
@@ -524,6 +545,7 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     }
 }
 
+/* I + J'(G / e) J: minus the Jacobian of F, so that the step is this inverse times F. */
 static bool csimi_burst_factor_large(csimi_sweep *s) {
     csimi_degree *d = &s->degree;
     int i, r, a;
@@ -539,10 +561,11 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
 
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
+    /* charged in sweeps, which is what budgets and caps count */
     s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
     if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
-    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
+    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1; /* I */
     for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m, false);
     return csimi_envelope_factor(&s->envelope);
 }
@@ -565,6 +588,7 @@ static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi
         for (k = 0; k < 3 && s->place[i] >= 0; ++k)
             s->w[3 * i + k] = x->start[3 * i + k] + alpha * x->direction[s->place[i] + k];
     merit = csimi_burst_evaluate(s, x->F);
+    /* a search may end on a worse point: the best one stays for the end of the step */
     if (x->best && merit < x->least) {
         x->least = merit;
         CSIMI_MEMCPY(x->best, s->w, 3 * (size_t)s->n * sizeof *x->best);
@@ -578,6 +602,7 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
     csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
+    /* Armijo's rule with 1e-3: any real fall will do */
     for (k = 0; k < 4; ++k, alpha *= CSIMI_WIDE(0.4)) {
         const csimi_wide now = csimi_burst_move(s, x, alpha);
         if (now < (1 - CSIMI_WIDE(1e-3) * alpha) * merit) return now;
@@ -604,7 +629,9 @@ static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors 
         csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
+        /* the slope has turned by less than half: no need to be closer to the least value */
         if (now >= -CSIMI_WIDE(0.5) * slope || k == 10) return merit;
+        /* where the slope would be 0 on a straight line between both ends */
         shorter = slope / (slope - now);
         alpha *= shorter < CSIMI_WIDE(0.1) ? CSIMI_WIDE(0.1) : shorter;
     }
@@ -623,8 +650,10 @@ static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
     for (m = 0; m < s->contact_count; ++m) {
         const csim_real *W = s->contacts[m].local.W;
         csim_real u[3];
+        /* W is packed: 0, 3, 5 are its diagonal */
         s->contacts[m].local.extra = (csim_real)eps * (W[0] + W[3] + W[5]) / 3;
         csimi_contact_velocity(s, s->contacts + m, u);
+        /* from here on u of a contact is phi and what w adds, small numbers both */
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
     CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
@@ -641,7 +670,7 @@ static void csimi_burst_leave(csimi_sweep *s) {
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const bool large = csimi_burst_is_large(s);
-    const int most = large ? 8 : 30;
+    const int most = large ? 8 : 30; /* large: what eight steps leave is for plain sweeps */
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
@@ -650,6 +679,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
     *iterations = 0;
     CSIMI_MEMSET(&x, 0, sizeof x);
     if (!(large || s->work > 0) || !csimi_burst_layout(s, &x, &ring)) return false;
+    /* the proximal step is around the impulses at hand */
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
     csimi_burst_enter(s, eps);
     if (large && !csimi_burst_choose(s)) {
@@ -657,10 +687,10 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         csimi_sweep_velocities(s);
         return false;
     }
-    if (s->convex) csimi_burst_lag(s);
+    if (s->convex) csimi_burst_lag(s); /* the slip at the centre, held for the whole step */
     before = first = merit = csimi_burst_evaluate(s, x.F);
     x.least = merit;
-    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best);
+    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best); /* w = 0: where the step begins */
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
@@ -674,6 +704,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
+    /* part of the way is worth keeping far from the answer; near it a step counts as a whole or not */
     if (!there && large && !s->fine) {
         CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
         (void)csimi_burst_evaluate(s, x.F);

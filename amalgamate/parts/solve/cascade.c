@@ -5,6 +5,7 @@
    Fischer-Burmeister equations (solve/newton.c). Each stage starts from the best impulses seen. */
 #include "private.h"
 
+/* half the window takes half the memory and twice the sweeps in hard cases */
 enum { CSIMI_CASCADE_WINDOW = 20 };
 enum { CSIMI_CASCADE_PATIENCE = 100 }; /* sweeps without a halving */
 enum { CSIMI_CASCADE_BURST = 4000 }; /* products of a burst of Newton's method at most */
@@ -40,6 +41,7 @@ CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *para
 static void csimi_cascade_contact(csimi_cascade *s, int c, csim_real *u, csim_real *next) {
     csimi_local *local = s->local + c;
     const csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, *centre = s->loop.centre + 3 * (ptrdiff_t)c, *W = local->W;
+    /* u without this contact, and with the centre's part of eps (r - centre) */
     u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2] + local->extra * centre[0];
     u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2] + local->extra * centre[1];
     u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2] + local->extra * centre[2];
@@ -52,6 +54,7 @@ static void csimi_cascade_rows(csimi_cascade *s) {
         csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, u[3], next[3];
         csimi_delassus_row(s->W, c, u);
         csimi_cascade_contact(s, c, u, next);
+        /* what has not changed is not told; a NaN is, so that the stages see it */
         if (!(csimi_abs(next[0] - r[0]) + csimi_abs(next[1] - r[1]) + csimi_abs(next[2] - r[2]) <= 0))
             csimi_delassus_change(s->W, c, r, next);
         for (k = 0; k < 3; ++k) r[k] = next[k];
@@ -60,7 +63,7 @@ static void csimi_cascade_rows(csimi_cascade *s) {
 
 static void csimi_cascade_all(csimi_cascade *s) {
     int c, k;
-    csimi_delassus_velocity(s->W, s->loop.x, s->u);
+    csimi_delassus_velocity(s->W, s->loop.x, s->u); /* one product for all: no contact sees another's change */
     for (c = 0; c < s->W->contacts; ++c) {
         csim_real next[3];
         csimi_cascade_contact(s, c, s->u + 3 * (ptrdiff_t)c, next);
@@ -85,12 +88,12 @@ static double csimi_cascade_look(void *problem) {
 
 static void csimi_cascade_project(void *problem) {
     csimi_cascade *s = (csimi_cascade *)problem;
-    csimi_delassus_project(s->W, s->loop.x);
+    csimi_delassus_project(s->W, s->loop.x); /* extrapolated impulses may leave their cones */
 }
 
 static void csimi_cascade_moved(void *problem) {
     csimi_cascade *s = (csimi_cascade *)problem;
-    csimi_delassus_begin(s->W, s->loop.x);
+    csimi_delassus_begin(s->W, s->loop.x); /* what rows are read on follows from all impulses */
 }
 
 /* Local models for W + eps I. */
@@ -104,7 +107,9 @@ static void csimi_cascade_prepare(void *problem, double eps) {
 static void csimi_cascade_newton(csimi_cascade *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
     int count = csimi_imin(s->loop.cap - s->loop.sweeps, CSIMI_CASCADE_BURST);
+    /* no equations for ellipses and the convex law: the proximal loop comes at once */
     if (count <= 0 || !csimi_fischer_takes(s->W)) return;
+    /* at most 40 steps of 100 products; what comes back is the better of best and burst */
     s->loop.best_measure = csimi_fischer_burst(s->W, &ring, s->loop.best, s->loop.best_measure, s->u, s->loop.target,
                                                40, 100, &count, s->run);
     s->loop.sweeps += count;
@@ -125,9 +130,10 @@ static void csimi_cascade_spectrum(csimi_cascade *s) {
         const double size = csimi_sqrt64(csimi_sum_dot(length, x, x));
         csimi_delassus_product(s->W, x, y);
         sigma = csimi_sqrt64(csimi_sum_dot(length, y, y)) / size;
-        if (!(sigma > 0 && sigma < 1e300)) break;
+        if (!(sigma > 0 && sigma < 1e300)) break; /* W x vanished, or is no number */
         for (i = 0; i < length; ++i) x[i] = y[i] / (csim_real)(sigma * size);
     }
+    /* a step of 1.5 / sigma contracts as long as it is below 2 / sigma: room for an estimate from below */
     s->sigma = sigma > 0 && sigma < 1e300 ? (csim_real)(sigma / 1.5) : 1;
 }
 
@@ -156,13 +162,14 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
         csim_real D[9];
         for (k = 0; k < 9; ++k) D[k] = s->W->rows ? s->W->diagonal[9 * (ptrdiff_t)c + k] : k % 4 == 0 ? s->sigma : 0;
         csimi_local_set(s->local + c, D);
-        s->local[c].z = 0;
+        s->local[c].z = 0; /* the search for a slip starts from rest */
     }
     for (k = 0; k < s->loop.length; ++k) {
-        s->loop.metric[k] = 1;
+        s->loop.metric[k] = 1; /* variables have no units */
         s->loop.centre[k] = 0;
     }
     csimi_cascade_prepare(s, 0);
+    /* the start is best until a sweep is measured: its own measure is not known */
     CSIMI_MEMCPY(s->loop.best, s->loop.x, (size_t)s->loop.length * sizeof *s->loop.best);
     csimi_cascade_project(s);
     csimi_cascade_moved(s);
@@ -173,6 +180,7 @@ static bool csimi_cascade_close(csimi_cascade *s) {
     s->run->outcome->iterations += s->loop.sweeps;
     s->run->outcome->rejections += s->loop.rejections;
     s->run->outcome->residual = s->loop.best_measure;
+    /* u is W r + q of the impulses returned only if they were measured last */
     s->run->judged = s->W->rows && s->loop.measure <= s->loop.best_measure;
     return s->loop.best_measure < (double)CSIMI_HUGE;
 }
@@ -189,7 +197,7 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run) {
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run) {
     csimi_cascade s;
     csimi_cascade_open(&s, run);
-    csimi_stages_accelerated(&s.loop, 1000);
+    csimi_stages_accelerated(&s.loop, 1000); /* nothing comes after: it may wait longer */
     return csimi_cascade_close(&s);
 }
 

@@ -31,9 +31,10 @@ static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
 
 static void csimi_ccs_open(csimi_ccs *s, const csim_solver_params *params) {
     s->rho = params->impulse.rho > 0 ? params->impulse.rho : 1;
-    s->adapt = !(params->impulse.rho > 0);
+    s->adapt = !(params->impulse.rho > 0); /* a rho that was asked for stays */
+    /* the first residuals tell of the start, not of rho */
     s->wait = 5;
-    s->primal = s->dual = 0;
+    s->primal = s->dual = 0; /* so that the first linear solve goes as far as its cap lets it */
 }
 
 /* The contacts, one by one, at the velocities u. */
@@ -41,21 +42,24 @@ static void csimi_ccs_contacts(csimi_ccs *s, const csim_contact *laws) {
     int c, k;
     s->primal = s->dual = 0;
     for (c = 0; c < s->contacts; ++c) {
-        const csim_real stiff = s->rho * s->mass[c], soft = 1 / stiff;
+        const csim_real stiff = s->rho * s->mass[c], soft = 1 / stiff; /* kg and 1/kg */
         csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, *z = s->z + 3 * (ptrdiff_t)c, free[3], trial[3];
         const csim_real *u = s->u + 3 * (ptrdiff_t)c;
         double moved = 0, off = 0;
         for (k = 0; k < 3; ++k) {
             free[k] = CSIMI_CCS_RELAX * u[k] + (1 - CSIMI_CCS_RELAX) * z[k] - soft * lambda[k];
+            /* lambda - rho D u with the relaxed u */
             trial[k] = -stiff * free[k];
         }
-        csim_project(laws + c, soft, trial, lambda);
+        csim_project(laws + c, soft, trial, lambda); /* exact: the local problem is diagonal */
         for (k = 0; k < 3; ++k) {
+            /* z = u + (change of lambda) / (rho D): it obeys the law with lambda */
             const csim_real next = free[k] + soft * lambda[k];
             moved += (double)(next - z[k]) * (double)(next - z[k]);
             off += (double)(u[k] - next) * (double)(u[k] - next);
             z[k] = next;
         }
+        /* in the metric D both are energies, and bodies of any weight can be summed */
         s->primal += (double)s->mass[c] * off;
         s->dual += (double)s->mass[c] * moved;
     }
@@ -66,13 +70,14 @@ static void csimi_ccs_contacts(csimi_ccs *s, const csim_contact *laws) {
 /* Residual balancing (Boyd et al.), ever more seldom, that it may settle; lambda stays. True: rho is another. */
 static bool csimi_ccs_balance(csimi_ccs *s, int iteration) {
     if (!s->adapt || iteration < s->wait) return false;
+    /* both as impulses: a copy that does not follow wants a stiffer tie, one that still moves a softer */
     if (s->primal * (double)s->rho > 5 * s->dual)
         s->rho *= 2;
     else if (s->dual > 5 * s->primal * (double)s->rho)
         s->rho /= 2;
     else
         return false;
-    s->wait = iteration + 5 + iteration / 5;
+    s->wait = iteration + 5 + iteration / 5; /* a rho that never rests never converges */
     return true;
 }
 
@@ -104,10 +109,11 @@ CSIMI_LAYOUT_BYTES(ccs, ccs_impulse)
 /* p, W p and u with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
 static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
     const int n = 3 * s->core.contacts;
-    const csim_real soft = 1 / s->core.rho;
+    const csim_real soft = 1 / s->core.rho; /* D is 1: variables have no units */
     double rr, next;
     int k, i;
     for (i = 0; i < n; ++i) {
+        /* W p is kept beside p: starting costs no product */
         s->residual[i] = s->core.z[i] + soft * s->core.lambda[i] - s->W->q[i] - s->Wp[i] - soft * s->p[i];
         s->way[i] = s->residual[i];
     }
@@ -117,6 +123,7 @@ static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
         csim_real step, turn;
         csimi_delassus_product(s->W, s->way, s->Wway);
         curvature = csimi_sum_dot(n, s->way, s->Wway) + (double)soft * csimi_sum_dot(n, s->way, s->way);
+        /* W is used as given: it need not be symmetric, or positive */
         if (!(curvature > 0)) break;
         step = (csim_real)(rr / curvature);
         for (i = 0; i < n; ++i) {
@@ -139,12 +146,12 @@ static void csimi_ccs_impulse_open(csimi_ccs_impulse *s, csimi_impulse_run *run)
     csimi_watch_open(&s->watch, run, CSIMI_CCS_PATIENCE);
     csimi_ccs_open(&s->core, run->params);
     s->W = run->W;
-    csimi_delassus_project(run->W, run->r);
+    csimi_delassus_project(run->W, run->r); /* impulses of another step may not obey the laws of this one */
     CSIMI_MEMCPY(s->core.lambda, run->r, (size_t)n * sizeof *run->r);
     CSIMI_MEMCPY(s->p, run->r, (size_t)n * sizeof *run->r);
     csimi_delassus_product(s->W, s->p, s->Wp);
     for (i = 0; i < n; ++i) s->core.z[i] = s->Wp[i] + s->W->q[i];
-    for (i = 0; i < s->core.contacts; ++i) s->core.mass[i] = 1;
+    for (i = 0; i < s->core.contacts; ++i) s->core.mass[i] = 1; /* traces are 3 there */
 }
 
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
@@ -154,7 +161,7 @@ CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
         csimi_ccs_impulse_follow(&s, csimi_ccs_aim(&s.core));
         csimi_ccs_contacts(&s.core, s.W->laws);
         ++s.watch.iterations;
-        (void)csimi_ccs_balance(&s.core, s.watch.iterations);
+        (void)csimi_ccs_balance(&s.core, s.watch.iterations); /* no blocks to renew */
     } while (csimi_watch_look(&s.watch, s.core.lambda, NULL));
     return csimi_watch_close(&s.watch);
 }
@@ -201,12 +208,13 @@ CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim
     return arena.high;
 }
 
-/* u = J x (+ phi) of one contact */
+/* u = J x of one contact, without phi */
 static void csimi_ccs_gather(const csimi_ccs_motion *s, int c, const csim_real *x, csim_real *u) {
     u[0] = u[1] = u[2] = 0;
     csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], x, u);
 }
 
+/* y += J' impulse of one contact. */
 static void csimi_ccs_scatter(const csimi_ccs_motion *s, int c, const csim_real *impulse, csim_real *y) {
     int k;
     for (k = s->first[c]; k < s->first[c + 1]; ++k)
@@ -221,6 +229,7 @@ static void csimi_ccs_stiff(csimi_ccs_motion *s, const csim_real *x) {
     for (c = 0; c < s->core.contacts; ++c) {
         csim_real u[3];
         csimi_ccs_gather(s, c, x, u);
+        /* the tie to the copy, as a matrix never formed */
         for (k = 0; k < 3; ++k) u[k] *= s->core.rho * s->core.mass[c];
         csimi_ccs_scatter(s, c, u, s->product);
     }
@@ -242,7 +251,8 @@ static void csimi_ccs_blocks(csimi_ccs_motion *s) {
         }
     for (i = 0; i < A->n; ++i) {
         csim_real *B = s->block + 9 * (ptrdiff_t)i, inverse[9];
-        const csim_real trace = B[0] + B[4] + B[8];
+        const csim_real trace = B[0] + B[4] + B[8]; /* before B is replaced */
+        /* a preconditioner only: where rounding spoils the inverse the mean of the diagonal does */
         if (!csimi_inverse3(B, inverse))
             for (k = 0; k < 9; ++k) inverse[k] = k % 4 == 0 && trace > 0 ? 3 / trace : 0;
         for (k = 0; k < 9; ++k) B[k] = inverse[k];
@@ -261,11 +271,13 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
     const int n = 3 * s->problem->A.n;
     double rr, next;
     int i, k, c;
+    /* from v anew: rho, and with it the matrix, may have changed */
     csimi_ccs_stiff(s, s->v);
     for (i = 0; i < n; ++i) s->residual[i] = s->problem->b[i] - s->product[i];
     for (c = 0; c < s->core.contacts; ++c) {
         const ptrdiff_t at = 3 * (ptrdiff_t)c;
         csim_real pull[3];
+        /* phi is no part of v: J v is drawn towards z - phi */
         for (k = 0; k < 3; ++k)
             pull[k] = s->core.rho * s->core.mass[c] * (s->core.z[at + k] - s->problem->contacts[c].phi[k]) +
                       s->core.lambda[at + k];
@@ -288,6 +300,7 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
     }
     for (c = 0; c < s->core.contacts; ++c) {
         csim_real *u = s->core.u + 3 * (ptrdiff_t)c;
+        /* J v without phi, and phi from here on */
         csimi_ccs_gather(s, c, s->v, u);
         for (k = 0; k < 3; ++k) u[k] += s->problem->contacts[c].phi[k];
     }
@@ -305,7 +318,9 @@ static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *star
         at += csimi_pieces_make(p, NULL, c, s->pieces + at);
         s->first[c + 1] = at;
         mobility = csimi_pieces_mobility(p, s->pieces + s->first[c], at - s->first[c]);
+        /* D is the effective mass of the contact, so that rho of 1 fits bodies of any weight */
         s->core.mass[c] = mobility > 0 ? 1 / mobility : 1;
+        /* the copy begins at the velocities of the start */
         csimi_ccs_gather(s, c, s->v, z);
         for (k = 0; k < 3; ++k) z[k] += p->contacts[c].phi[k];
     }
@@ -320,7 +335,7 @@ static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params 
         measure = csim_certificate_worst(&now);
     ++s->products;
     if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;
-    if (!(measure < (double)CSIMI_HUGE)) return false;
+    if (!(measure < (double)CSIMI_HUGE)) return false; /* not finite: the best so far stands */
     if (measure < s->best) {
         if (measure < 0.9 * s->best) s->since = s->iterations;
         s->best = measure;
@@ -337,6 +352,7 @@ static csim_result csimi_ccs_motion_run(csimi_ccs_motion *s, const csim_solver_p
         csimi_ccs_motion_follow(s, csimi_ccs_aim(&s->core));
         csimi_ccs_contacts(&s->core, s->problem->contacts);
         ++s->iterations;
+        /* another rho is another matrix */
         if (csimi_ccs_balance(&s->core, s->iterations)) csimi_ccs_blocks(s);
     } while (csimi_ccs_motion_look(s, params, &outcome->certificate));
     outcome->iterations = s->iterations;

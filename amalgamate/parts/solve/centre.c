@@ -23,11 +23,13 @@ CSIMI_FN void csimi_cond_centre(csimi_cond *c) {
         const csim_real by = csimi_cond_hang(c, m);
         for (i = 3 * m; i < 3 * m + 3; ++i) {
             next[i] = c->map.lambda[i];
+            /* the shift of phi over by is the old centre; without virtual nodes nothing slips */
             step[i] =
                 by > 0 ? next[i] - (c->map.given->contacts[m].phi[i - 3 * m] - contacts[m].phi[i - 3 * m]) / by : 0;
-            c->centre.spread[i] = by > 0 ? by : 1;
+            c->centre.spread[i] = by > 0 ? by : 1; /* 1: any metric, since step is 0 */
         }
     }
+    /* extrapolated from the last centres: at a small gain proximal steps alone are slow */
     csimi_anderson_step(&c->centre.ring, c->centre.spread, c->map.trial, c->map.tasks);
     for (m = 0; m < c->map.contacts; ++m) {
         const csim_real by = csimi_cond_hang(c, m);
@@ -35,9 +37,11 @@ CSIMI_FN void csimi_cond_centre(csimi_cond *c) {
             contacts[m].phi[i] = c->map.contact[m].phi[i] =
                 c->map.given->contacts[m].phi[i] - by * c->map.trial[3 * m + i];
     }
+    /* virtual nodes move to where they balance under the new phi */
     csimi_cond_eliminate(c);
     csimi_cond_copy(c, c->map.v, c->map.p);
     csimi_cond_fresh(c);
+    /* the contacts are known: no plain steps as at a start */
     c->policy.plain = 0;
 }
 
@@ -50,6 +54,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
         c->coarse.rigid)
         return false;
     if (c->coarse.chains.links) return false; /* cables are solved with the compliance of the centre at hand */
+    /* not before the plain or Newton steps of a start are over */
     if (c->policy.iteration < 3 || c->policy.newton > 0 || c->policy.plain > 0) return false;
     for (m = 0; m < c->map.contacts; ++m) {
         const double by = (double)csimi_cond_hang(c, m);
@@ -59,6 +64,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
             sum += slip * slip / by;
         }
     }
+    /* rel / rho turns the slip into the units of rel: a slip that the tolerance bears is left */
     return 100 * c->map.rho * c->map.rho < sum && c->map.rel * csimi_sqrt64(sum) > 0.3 * (double)tolerance * c->map.rho;
 }
 
@@ -68,6 +74,7 @@ CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
 CSIMI_FN bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
     const csim_block_matrix *A = &c->map.given->A;
     if (!c->centre.shift || !c->coarse.rigid || A->row[A->n] > 2 * A->n) return false;
+    /* a thousandth of the tolerance: nothing is left to gain */
     if (!c->map.nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
     if (k->contact < c->policy.certified) csimi_cond_keep(c);
     c->policy.certified = k->contact < c->policy.certified ? k->contact : c->policy.certified;
@@ -83,6 +90,7 @@ CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
         const double hang = (double)csimi_cond_hang(c, m);
         double square = 0;
         for (i = 0; i < 3; ++i) {
+            /* the slip of both sides together; each has its part by its own 1/kappa */
             const double d = hang * (double)lambda[3 * m + i] -
                              (double)(c->map.given->contacts[m].phi[i] - c->map.nodal.problem.contacts[m].phi[i]);
             square += d * d;
@@ -97,6 +105,7 @@ CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
     return worst;
 }
 
+/* u_n of a contact at the velocities v: above 0 it opens. */
 static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact *contact, const csim_real *v) {
     csim_real x[3] = {0, 0, 0};
     int side, k, i;
@@ -110,6 +119,7 @@ static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact 
     return contact->phi[0] + contact->R[0] * x[0] + contact->R[1] * x[1] + contact->R[2] * x[2];
 }
 
+/* Threads for contacts that the start leaves open by more than twice the fastest approach. */
 CSIMI_FN void csimi_cond_part(const csim_problem *problem, const csim_solution *start, csim_real *share) {
     csim_real reach = 0;
     int m;

@@ -31,10 +31,10 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->g = CSIMI_PUSH(arena, double, m);
     c->change = CSIMI_PUSH(arena, double, m);
     c->step = CSIMI_PUSH(arena, double, m);
-    c->pivot = CSIMI_PUSH(arena, int, m);
+    c->pivot = CSIMI_PUSH(arena, int, m); /* row exchanges of Newton's unsymmetric factor */
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1));
+    c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1)); /* 36 g (g + 1) / 2: its lower blocks */
     c->factor = CSIMI_PUSH(arena, double, m *m);
     c->closed = CSIMI_PUSH(arena, unsigned char, contacts);
     c->used = CSIMI_PUSH(arena, unsigned char, contacts);
@@ -47,7 +47,7 @@ static uint32_t csimi_coarse_key(const csim_real *x, const csim_real *lo, csim_r
     uint32_t key = 0, cell[3];
     int i, bit;
     for (i = 0; i < 3; ++i) cell[i] = (uint32_t)csimi_cut((x[i] - lo[i]) * scale * CSIM_R(1023.0), 0, 1023);
-    for (bit = 9; bit >= 0; --bit)
+    for (bit = 9; bit >= 0; --bit) /* 10 bits an axis, 30 of the 32 */
         for (i = 0; i < 3; ++i) key = key << 1 | (cell[i] >> bit & 1);
     return key;
 }
@@ -61,23 +61,25 @@ static void csimi_coarse_sort(int count, const uint32_t *key, int *order) {
             const int x = order[i];
             for (j = i; j >= gap; j -= gap) {
                 const int other = order[j - gap];
-                if (key[other] < key[x] || (key[other] == key[x] && other < x)) break;
+                if (key[other] < key[x] || (key[other] == key[x] && other < x)) break; /* ties by index */
                 order[j] = other;
             }
             order[j] = x;
         }
 }
 
+/* Aggregates along a space-filling curve, so that a run of them is a neighbourhood. */
 static void csimi_coarse_order(csimi_coarse *c) {
     const csim_real *x = c->structure->centre;
     csim_real lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, extent;
-    uint32_t *key = (uint32_t *)(void *)c->panel;
+    uint32_t *key = (uint32_t *)(void *)c->panel; /* free until H0 is built */
     int a, i;
     for (a = 0; a < c->aggregates; ++a)
         for (i = 0; i < 3; ++i) {
             lo[i] = a ? csimi_min(lo[i], x[3 * a + i]) : x[i];
             hi[i] = a ? csimi_max(hi[i], x[3 * a + i]) : x[i];
         }
+    /* one scale for all axes; aggregates that are all in one place must not divide by 0 */
     extent = csimi_max(csimi_max(hi[0] - lo[0], hi[1] - lo[1]), csimi_max(hi[2] - lo[2], CSIMI_TINY));
     for (a = 0; a < c->aggregates; ++a) {
         key[a] = csimi_coarse_key(x + 3 * a, lo, 1 / extent);
@@ -100,7 +102,7 @@ static void csimi_coarse_measure(csimi_coarse *c, int g) {
             c->arm[3 * a + i] = s->centre[3 * a + i] - (csim_real)centre[i];
             square += (double)(c->arm[3 * a + i] * c->arm[3 * a + i]);
         }
-        square += (double)(s->radius[a] * s->radius[a]);
+        square += (double)(s->radius[a] * s->radius[a]); /* mean squares add about the common centre */
     }
     c->radius[g] = CSIMI_SQRT((csim_real)(square / (end - begin)));
 }
@@ -112,6 +114,7 @@ static void csimi_coarse_gather(csimi_coarse *c) {
     CSIMI_MEMSET(c->arm, 0, 3 * (size_t)c->aggregates * sizeof *c->arm);
     if (c->groups < c->aggregates) csimi_coarse_order(c);
     for (g = 0; g <= c->groups; ++g)
+        /* floor(aggregates g / groups), without the product that could overflow */
         c->group_first[g] = c->aggregates / c->groups * g + c->aggregates % c->groups * g / c->groups;
     for (g = 0; g < c->groups; ++g) {
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) c->group[c->group_member[k]] = g;
@@ -119,7 +122,7 @@ static void csimi_coarse_gather(csimi_coarse *c) {
             csimi_coarse_measure(c, g);
         else
             c->radius[g] = c->structure->radius[g];
-        if (!(c->radius[g] > 0)) c->radius[g] = 1;
+        if (!(c->radius[g] > 0)) c->radius[g] = 1; /* a single block has none, and turns are divided by it */
     }
 }
 
@@ -135,20 +138,22 @@ static void csimi_coarse_members(csimi_coarse *c, int blocks) {
         c->slot[i] = c->first[i];
     }
     for (i = 0; i < blocks; ++i)
-        if (aggregate[i] >= 0) c->member[c->slot[aggregate[i]]++] = i;
+        if (aggregate[i] >= 0) c->member[c->slot[aggregate[i]]++] = i; /* they ascend, so sums keep their order */
 }
 
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *s) {
     return s && s->aggregate_count > 0 && s->aggregate && s->offset && s->radius &&
-           (s->aggregate_count <= CSIMI_COARSE_GROUPS || s->centre);
+           (s->aggregate_count <= CSIMI_COARSE_GROUPS || s->centre); /* centres tell which to group */
 }
 
+/* Whether a block is an angular velocity: it moves with w alone, wherever it is. */
 static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
 /* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
 
+/* Row of H0: before group g stand 1 + .. + g blocks of 36 numbers, and its rows have 6 (g + 1) each. */
 static double *csimi_coarse_h(const csimi_coarse *c, size_t row) {
     const size_t g = row / 6;
     return c->H0 + 6 * (g + 1) * (3 * g + row % 6);
@@ -203,7 +208,7 @@ static void csimi_coarse_run(const csimi_coarse *c, const csim_block_matrix *A, 
     double moment[36];
     int r;
     csimi_coarse_moments(c, A, begin, end, moment);
-    for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r);
+    for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r); /* o x once a run, not once a block */
 }
 
 /* P += Z_i' S, 6x6. */
@@ -212,12 +217,12 @@ static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, dou
     const double x = (double)o[0], y = (double)o[1], z = (double)o[2];
     int k;
     if (csimi_coarse_turns(c, i)) {
-        for (k = 0; k < 18; ++k) P[18 + k] += S[k];
+        for (k = 0; k < 18; ++k) P[18 + k] += S[k]; /* the rows of w */
         return;
     }
     for (k = 0; k < 18; ++k) P[k] += S[k];
     for (k = 0; k < 6; ++k) {
-        P[18 + k] += y * S[12 + k] - z * S[6 + k];
+        P[18 + k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
         P[24 + k] += z * S[k] - x * S[12 + k];
         P[30 + k] += x * S[6 + k] - y * S[k];
     }
@@ -275,23 +280,24 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
     csimi_coarse_members(c, problem->A.n);
     CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
-    CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count);
-    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1;
+    CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count); /* none is known to press */
+    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
     for (g = 0; g < c->groups; ++g)
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
+            /* one aggregate's rows at a time, so that the panel stays linear in the aggregates */
             const int a = c->group_member[k];
             int count = 0;
             for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, &problem->A, c->member[i], &count);
             for (i = 0; i < count; ++i) {
                 const int b = c->touched[i];
                 double *P = c->panel + 36 * (size_t)i;
-                csimi_coarse_to_group(c, b, 6, P, 6, 1);
-                csimi_coarse_to_group(c, a, 6, P, 1, 6);
+                csimi_coarse_to_group(c, b, 6, P, 6, 1); /* columns: S T_b */
+                csimi_coarse_to_group(c, a, 6, P, 1, 6); /* rows: T_a' S */
                 for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
                 c->slot[b] = -1;
             }
         }
-    c->ready = false;
+    c->ready = false; /* the factor at hand is of another H0 */
     (void)s;
 }
 
@@ -305,7 +311,7 @@ static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, co
         for (k = s.first; k < s.first + s.count; ++k) {
             const int block = problem->terms[k].block, a = c->structure->aggregate[block];
             csim_real RJ[9];
-            if (a < 0) continue;
+            if (a < 0) continue; /* not in the coarse space */
             for (j = 0; j < count && name[j] != a; ++j) {
             }
             if (j == CSIMI_COARSE_SIDES) continue; /* the rest only makes H a little softer */
@@ -314,7 +320,7 @@ static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, co
                 CSIMI_MEMSET(c->jacobian + 18 * j, 0, 18 * sizeof(double));
             }
             csimi_matmul(contact->R, problem->terms[k].J, RJ);
-            for (i = 0; i < 9 && side; ++i) RJ[i] = -RJ[i];
+            for (i = 0; i < 9 && side; ++i) RJ[i] = -RJ[i]; /* u = R (a - b) */
             csimi_coarse_right(c, RJ, block, c->jacobian + 18 * j);
         }
     }
@@ -332,13 +338,13 @@ static void csimi_coarse_slip(csim_real mu, bool proximal, bool whole, const csi
     double e[2], turn, along = 1;
     int i, j;
     D[0] = 1;
-    if (!(t > 0 && lambda[0] > 0)) return;
+    if (!(t > 0 && lambda[0] > 0)) return; /* no direction of slip */
     e[0] = (double)trial[1] / t, e[1] = (double)trial[2] / t;
-    turn = l < t ? l / t : 1;
-    if (proximal) along = 1 / (1 + (double)(mu * mu));
+    turn = l < t ? l / t : 1; /* the share of friction that the clip lets pass */
+    if (proximal) along = 1 / (1 + (double)(mu * mu)); /* 1 / |(1, mu e)|^2: projection on that ray */
     D[0] = along;
     for (i = 0; i < 2; ++i) {
-        if (proximal || whole) D[3 + 3 * i] = along * (double)mu * e[i];
+        if (proximal || whole) D[3 + 3 * i] = along * (double)mu * e[i]; /* friction follows the normal impulse */
         if (proximal) D[1 + i] = along * (double)mu * e[i];
         for (j = 0; j < 2; ++j)
             D[4 + 3 * i + j] = turn * ((i == j ? 1 : 0) - e[i] * e[j]) +
@@ -346,13 +352,15 @@ static void csimi_coarse_slip(csim_real mu, bool proximal, bool whole, const csi
     }
 }
 
+/* D of a contact: one on the rows it holds, or the derivative of its projection where it slips. */
 static void csimi_coarse_derivative(const csimi_coarse *c, const csim_contact *contact,
                                     const csimi_coarse_contacts *contacts, int m, double *D) {
     const csim_real *trial = contacts->trial + 3 * (size_t)m;
     csim_real lambda[3];
     int i;
     for (i = 0; i < 9; ++i) D[i] = i % 4 == 0 && (c->used[m] >> (i / 4) & 1) ? 1 : 0;
-    if (c->used[m] != 1 || contact->law >= CSIM_LAW_BILATERAL) return;
+    if (c->used[m] != 1 || contact->law >= CSIM_LAW_BILATERAL) return; /* it sticks, or is open, or a row of a joint */
+    /* Newton takes it at its own iterate y, whose trial and change balance has left */
     for (i = 0; i < 3; ++i) lambda[i] = contacts->lambda[3 * m + i] + (contacts->newton ? c->delta[3 * m + i] : 0);
     if (contacts->newton) trial = c->trial + 3 * (size_t)m;
     csimi_coarse_slip(contact->mu[0], contacts->law[m] == CSIM_LAW_PROXIMAL, contacts->newton > 0, trial, lambda, D);
@@ -376,7 +384,7 @@ static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, c
         for (a = 0; a < count; ++a) {
             const size_t g = (size_t)c->group[name[a]];
             const double *P = c->jacobian + 18 * a;
-            if (h > g && !contacts->newton) continue;
+            if (h > g && !contacts->newton) continue; /* Cholesky reads the lower triangle */
             for (i = 0; i < 6; ++i)
                 for (j = 0; j < 6; ++j)
                     c->factor[(6 * g + (size_t)i) * m + 6 * h + (size_t)j] +=
@@ -390,7 +398,7 @@ static void csimi_coarse_mirror(csimi_coarse *c) {
     const size_t m = 6 * (size_t)c->groups;
     size_t i, j;
     for (i = 0; i < m; ++i)
-        for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j];
+        for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j]; /* Newton's LU reads all */
 }
 
 CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
@@ -403,6 +411,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
     if (contacts->newton) csimi_coarse_mirror(c);
     for (i = 0; i < problem->contact_count; ++i)
         if (c->used[i]) csimi_coarse_stiffen(c, problem, contacts, i);
+    /* rows without mass, as the turns of a group that is a single point, must not make H singular */
     for (i = 0; i < m; ++i) {
         const double d = c->factor[(size_t)i * (size_t)m + (size_t)i];
         if (d > largest) largest = d;
@@ -411,7 +420,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor);
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -422,7 +431,7 @@ static void csimi_coarse_gain(csimi_coarse *c, int block, const csim_real *x) {
     const csim_real *o = c->structure->offset + 3 * (size_t)block;
     const int a = c->structure->aggregate[block];
     double *g;
-    if (a < 0) return;
+    if (a < 0) return; /* not in the coarse space */
     g = c->motion + 6 * (size_t)a;
     if (csimi_coarse_turns(c, block)) {
         g[3] += (double)x[0], g[4] += (double)x[1], g[5] += (double)x[2];
@@ -461,6 +470,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
         double moment[12], turn[3] = {0, 0, 0}, *motion = c->motion + 6 * (size_t)a;
         csimi_quad F[3];
         CSIMI_MEMSET(F, 0, sizeof F);
+        /* sums of M f times 1 and o; moments of the whole aggregate are made of them once */
         for (k = c->first[a]; k < c->first[a + 1]; ++k) {
             const size_t at = 3 * (size_t)c->member[k];
             const csim_real *f = c->f + at, *M = c->metric + at, *o = c->structure->offset + at;
@@ -469,7 +479,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
             csimi_quad w;
             CSIMI_QUAD_SET(w, 1, (double)o[0], (double)o[1], (double)o[2]);
             if (csimi_coarse_turns(c, c->member[k])) {
-                turn[0] += x, turn[1] += y, turn[2] += z;
+                turn[0] += x, turn[1] += y, turn[2] += z; /* the force on w is a torque */
                 continue;
             }
             CSIMI_QUAD_ADD(F[0], w, x), CSIMI_QUAD_ADD(F[1], w, y), CSIMI_QUAD_ADD(F[2], w, z);
@@ -480,6 +490,7 @@ static void csimi_coarse_restrict(void *context, int begin, int end) {
     }
 }
 
+/* Motions of aggregates [begin, end) to their blocks, p += Z y. */
 static void csimi_coarse_prolong(void *context, int begin, int end) {
     csimi_coarse *c = (csimi_coarse *)context;
     const unsigned char *turns = c->structure->rotation;
@@ -518,6 +529,7 @@ static void csimi_coarse_restrict_virtual(csimi_coarse *c, const csimi_nodal *no
     }
 }
 
+/* Virtual nodes go with the sides that the correction moves, so that their couplings are not strained. */
 static void csimi_coarse_prolong_virtual(csimi_coarse *c, const csimi_nodal *nodal, const csim_term *terms, int n) {
     int k, t;
     for (k = 0; k < nodal->virtual_count; ++k) {
@@ -547,7 +559,7 @@ static void csimi_coarse_spread(csimi_coarse *c, double scale) {
         const double *y = c->y + 6 * (size_t)c->group[a], turn = scale / (double)c->radius[c->group[a]];
         const csim_real *d = c->arm + 3 * (size_t)a;
         double *g = c->motion + 6 * (size_t)a;
-        for (i = 0; i < 3; ++i) g[3 + i] = turn * y[3 + i];
+        for (i = 0; i < 3; ++i) g[3 + i] = turn * y[3 + i]; /* w = y_r / L */
         g[0] = scale * y[0] + g[4] * (double)d[2] - g[5] * (double)d[1];
         g[1] = scale * y[1] + g[5] * (double)d[0] - g[3] * (double)d[2];
         g[2] = scale * y[2] + g[3] * (double)d[1] - g[4] * (double)d[0];
@@ -561,11 +573,13 @@ CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim
     int i, bits = 0;
     if (contact->law == CSIM_LAW_BILATERAL) return (unsigned char)(contact->mask & 7);
     if (contact->law == CSIM_LAW_BOX) {
+        /* inside its limits a row is held; at one it gives way */
         for (i = 0; i < 3; ++i) bits |= (l[i] > contact->lo[i] && l[i] < contact->hi[i]) << i;
         return (unsigned char)bits;
     }
-    if (!(l[0] > 0)) return 0;
-    if (!(mu[0] > 0 && second > 0)) return 1;
+    if (!(l[0] > 0)) return 0; /* open */
+    if (!(mu[0] > 0 && second > 0)) return 1; /* no friction along some axis: slip */
+    /* a clipped impulse is on its bound but for rounding, so what is hardly inside slips */
     return l[1] * l[1] / (mu[0] * mu[0]) + l[2] * l[2] / (second * second) < l[0] * l[0] * CSIM_R(0.999999) ? 7 : 1;
 }
 
@@ -600,7 +614,7 @@ static bool csimi_coarse_look(csimi_coarse *c, const csim_problem *problem, cons
     for (k = 0; k < problem->contact_count; ++k) {
         const unsigned char rows = csimi_coarse_predict(c, problem, contacts, k);
         changed = changed || (rows & ~c->used[k]);
-        c->used[k] |= rows;
+        c->used[k] |= rows; /* rows join, none leaves */
     }
     return changed;
 }
@@ -618,7 +632,7 @@ static void csimi_coarse_load(csimi_coarse *c, const csim_problem *problem, int 
             csimi_addmulT3(problem->terms[k].J, force, x);
             csimi_coarse_gain(c, problem->terms[k].block, x);
         }
-        for (i = 0; i < 3; ++i) force[i] = -force[i];
+        for (i = 0; i < 3; ++i) force[i] = -force[i]; /* reaction on side b */
     }
 }
 
@@ -631,6 +645,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     size_t i, j;
     int k;
     csimi_coarse_spread(c, 1);
+    /* the motions must be read by all contacts before they become loads */
     for (k = 0; k < problem->contact_count; ++k) c->used[k] = csimi_coarse_predict(c, problem, contacts, k);
     CSIMI_MEMSET(c->motion, 0, 6 * (size_t)c->aggregates * sizeof *c->motion);
     for (k = 0; k < problem->contact_count; ++k) csimi_coarse_load(c, problem, k);
@@ -638,7 +653,7 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     for (i = 0; i < m; ++i) {
         const double *H = csimi_coarse_h(c, i);
         double sum = c->g[i] - H[i] * c->y[i];
-        for (j = 0; j < i; ++j) {
+        for (j = 0; j < i; ++j) { /* below the diagonal each entry counts twice */
             sum -= H[j] * c->y[j];
             c->change[j] -= H[j] * c->y[i];
         }
@@ -646,10 +661,10 @@ static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
     }
     for (i = 0; i < m; ++i) {
         const double d = csimi_coarse_h(c, i)[i];
-        left += d > 0 ? c->change[i] * c->change[i] / d : 0;
+        left += d > 0 ? c->change[i] * c->change[i] / d : 0; /* (N s)^2 / kg */
         whole += d > 0 ? c->g[i] * c->g[i] / d : 0;
     }
-    return whole > 0 ? left / whole : 0;
+    return whole > 0 ? left / whole : 0; /* a share, without units */
 }
 
 static void csimi_coarse_shift(csimi_coarse *c, double by) {
@@ -664,8 +679,8 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
     int k, half;
     CSIMI_MEMSET(c->y, 0, (size_t)m * sizeof *c->y);
     size = csimi_coarse_balance(c, problem, contacts);
-    for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) {
-        if (!csimi_coarse_factor(c, problem, contacts)) return;
+    for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) { /* of squares: 1e-4 of the imbalance */
+        if (!csimi_coarse_factor(c, problem, contacts)) return; /* of the set balance met */
         csimi_lu_solve(m, c->factor, c->pivot, c->change);
         CSIMI_MEMCPY(c->step, c->change, (size_t)m * sizeof *c->step);
         csimi_coarse_shift(c, taken = 1);
@@ -676,7 +691,7 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
             next = csimi_coarse_balance(c, problem, contacts);
         }
         if (next < size) continue;
-        csimi_coarse_shift(c, -taken);
+        csimi_coarse_shift(c, -taken); /* back to the y that leaves the least imbalance */
         return;
     }
 }
@@ -686,7 +701,7 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
 static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
     const int m = 6 * c->groups;
     int k;
-    for (k = 0; k <= contacts->looks; ++k) {
+    for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
         csimi_cholesky_solve(m, c->factor, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
@@ -697,9 +712,9 @@ static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, co
 CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks) {
-    c->f = f, c->p = p, c->metric = metric;
+    c->f = f, c->p = p, c->metric = metric; /* for the ranges that run in parallel */
     csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_restrict, c);
-    csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n);
+    csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n); /* adds to what restrict has set */
     csimi_coarse_collect(c, c->g);
     if (contacts->newton)
         csimi_coarse_newton(c, problem, contacts);

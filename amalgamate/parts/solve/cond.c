@@ -12,14 +12,16 @@ static const csim_real CSIMI_COND_STIFF = 1000; /* gain that couplings are stiff
 
 /* ---- memory */
 
+/* The acceleration that AUTO stands for; modes: the structure names rigid modes or cables. */
 static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
     if (params->cond.weight >= CSIM_WEIGHT_BB1 && params->cond.weight <= CSIM_WEIGHT_BB_ALTERNATING)
         return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
     if (params->cond.acceleration == CSIM_ACCELERATION_AUTO || params->cond.acceleration == CSIM_ACCELERATION_COARSE)
-        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
+        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON; /* else no coarse space */
     return params->cond.acceleration;
 }
 
+/* Pairs of Anderson's ring: 3 would take twice the iterations, 12 would save a twentieth. */
 static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
@@ -39,10 +41,11 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    if (virtual_nodes) {
+    if (virtual_nodes) { /* with the shift only: their centres move */
         csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
+    /* partial sums by chunks, added in one order, so that the number of threads changes no bit */
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
@@ -51,7 +54,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
-    if (csimi_cond_rings(c)) {
+    if (csimi_cond_rings(c)) { /* f and p are its slots, else they stand alone */
         csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
@@ -80,12 +83,13 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     csimi_cond c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
-    (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
+    (void)CSIMI_PUSH(&arena, csim_real, size->contacts); /* shares of kappa */
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
         csim_structure pairs;
         csimi_cond_pair_layout(&pairs, &arena, size->blocks);
     }
     csimi_nodal_reserve(&arena, size->blocks, size->contacts, size->terms);
+    /* virtual nodes: one a side at most, and none on a side without a term */
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->cond.shift);
     return arena.high;
@@ -99,7 +103,7 @@ CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
     return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
 }
 
-/* Names the pairs; the radius makes both blocks of one alike. */
+/* Names the pairs; by the radius the second block, taken for turns, weighs in the coarse space what the first does. */
 static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
     const csim_block_matrix *A = &problem->A;
     const int n = A->n;
@@ -135,20 +139,23 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
     const bool centred = c->centre.shift && c->map.nodal.virtual_count > 0; /* else there is no centre to move */
     double worst, slip;
     if (csimi_cond_certify(c, c->map.p, c->map.lambda, tolerance, outcome))
-        return !csimi_cond_improves(c, k, tolerance);
+        return !csimi_cond_improves(c, k, tolerance); /* certified; a better answer may still be near */
     if (c->centre.shift && csimi_cond_threads(c)) {
-        c->centre.parted = true;
+        c->centre.parted = true; /* its coupling is for another round */
         return false;
     }
     slip = csimi_cond_slipping(k);
+    /* what is missing is slip more than dynamics: the centres move, the iteration goes on */
     if (centred && slip > (double)tolerance && slip >= k->dynamics) {
-        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
+        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring); /* the centres remembered mislead */
+        /* it did not halve: the inner solves were too rough, but a twentieth of the tolerance is fine enough */
         if (slip > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
         c->centre.slow = slip > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
         c->centre.slipping = slip;
         csimi_cond_centre(c);
         return false;
     }
+    /* dynamics falls with rel: aim a fifth below the tolerance, and at no more than half of the rel at hand */
     worst = centred || k->dynamics > slip ? k->dynamics : slip;
     *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
@@ -156,6 +163,7 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
 
 /* A coupling so soft that centre after centre is needed gets the default gain in another round. */
 static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
+    /* a kappa that was given stays, and a softened coupling hardens by its own rule */
     return c->centre.slow >= CSIMI_COND_SLOW && params->spring.kappa <= 0 && c->centre.full >= 1 &&
            params->spring.gain * c->centre.full < CSIMI_COND_STIFF;
 }
@@ -163,7 +171,7 @@ static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *param
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
 static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *params, csim_outcome *outcome) {
     double inner = (double)params->tolerance * (c->centre.shift && c->map.nodal.virtual_count ? CSIMI_COND_EARLY : 1);
-    c->centre.slipping = 1e300;
+    c->centre.slipping = 1e300; /* no figure yet: the first counts as progress */
     csimi_anderson_clear(&c->centre.ring);
     c->centre.parted = false;
     c->centre.slow = c->policy.beyond = 0;
@@ -175,6 +183,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
             params->history[outcome->iterations] = c->map.rel;
         outcome->iterations += 1;
         outcome->residual = c->map.rel;
+        /* here the data are at fault; a later NaN is a lost iterate, and policy.c goes back to the best */
         if (c->policy.iteration == 1 && !(c->map.rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
         if (c->policy.iteration >= 2 && c->map.rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
             return CSIM_RESULT_CONVERGED;
@@ -182,13 +191,14 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
             c->centre.parted = csimi_cond_threads(c);
             if (!c->centre.parted) {
                 csimi_cond_centre(c);
-                continue;
+                continue; /* the centre has set v */
             }
         }
         if (c->policy.certified < 1e300 && ++c->policy.beyond > CSIMI_COND_BEYOND)
             return CSIM_RESULT_STALLED; /* best is certified */
         if (c->centre.parted || csimi_cond_weak(c, params) || c->centre.slow >= CSIMI_COND_WANDER ||
-            inner < 4 * (double)CSIMI_EPS) {
+            inner < 4 * (double)CSIMI_EPS) { /* rel has no such digits */
+            /* a certified best stays; otherwise the next round starts from this iterate */
             if (c->policy.certified >= 1e300) csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
@@ -205,6 +215,7 @@ static void csimi_cond_begin(csimi_cond *c) {
     c->ring.longest = 50;
     c->coarse.built = -1;
     c->map.v = c->map.nodal.start;
+    /* rigid: the coarse unknowns are more than half of all, so that little is left beside them */
     c->coarse.rigid =
         c->ring.acceleration == CSIM_ACCELERATION_COARSE && 6 * c->coarse.space.groups > 3 * c->map.given->A.n / 2;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count)
@@ -218,7 +229,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     const csim_problem *problem = c->map.given;
     const bool modes = csimi_coarse_usable(problem->structure);
     const csim_real *v, *lambda;
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->result = CSIM_RESULT_NOT_FINITE; /* until the loop has an answer */
     if (csimi_nodalize(problem, params->spring.gain, params->spring.kappa, c->centre.share, params->cond.shift,
                        solution->v, solution->lambda, arena, &c->map.nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->map.nodal.count, problem->contact_count, problem->A.n,
@@ -230,7 +241,8 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
                           "at least csim_solver_bytes of the problem's size");
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
-    if (!csimi_cond_pack(c)) return CSIM_OK;
+    if (!csimi_cond_pack(c)) return CSIM_OK; /* the solution stays the start */
+    /* the estimate of an earlier round or solve is tried first, which takes 4 products in place of 12 */
     outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
         csimi_coarse_build(&c->coarse.space, problem);
@@ -239,11 +251,11 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->rejections = c->policy.rejections;
     v = c->map.p, lambda = c->map.lambda;
     if (outcome->result == CSIM_RESULT_CAP || outcome->result == CSIM_RESULT_STALLED) {
-        v = c->policy.best, lambda = c->policy.best_lambda;
+        v = c->policy.best, lambda = c->policy.best_lambda; /* not the last iterate */
         if (csimi_cond_certify(c, v, lambda, params->tolerance, outcome)) outcome->result = CSIM_RESULT_CONVERGED;
     }
     outcome->products = c->map.products;
-    if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK;
+    if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK; /* the solution stays the start */
     outcome->virtual_slip = csimi_cond_slip(c, lambda);
     CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
     CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
@@ -261,6 +273,7 @@ typedef struct csimi_cond_turn {
 
 static bool csimi_turn_converged(const csimi_cond_turn *t) { return t->outcome->result == CSIM_RESULT_CONVERGED; }
 
+/* A round with exact cables missed, and no distant contact that closed explains it. */
 static bool csimi_turn_chained(const csimi_cond_turn *t) {
     return t->c->coarse.chains.links && !t->c->centre.parted && t->c->map.given->contact_count > 0;
 }
@@ -300,11 +313,12 @@ static bool csimi_turn_recouple(csimi_cond *c, csim_real full) {
 }
 
 static bool csimi_turn_stiffen(csimi_cond_turn *t) {
-    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain);
+    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->spring.gain); /* shares are factors on the gain */
 }
 
 static bool csimi_turn_soften(csimi_cond_turn *t) {
     const csim_real full = t->c->centre.full;
+    /* a hundredth at first, then ten times more a round: the shift takes back what a soft coupling slips */
     return csimi_turn_recouple(t->c, full >= 1 ? CSIMI_COND_SOFT : CSIMI_COND_HARDEN * full);
 }
 
@@ -346,7 +360,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
                                       csim_error *error) {
     const size_t begin = arena->used;
     const int pairs = csimi_cond_pairs(problem);
-    csim_problem paired = *problem;
+    csim_problem paired = *problem; /* the caller's problem stays as it is */
     csim_structure structure;
     size_t mark;
     csimi_cond c;
@@ -371,7 +385,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     c.centre.full = 1;
     c.centre.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.centre.share);
-    mark = arena->used;
+    mark = arena->used; /* rounds take what is left, one after the other */
     turn.c = &c;
     turn.params = params;
     turn.solution = solution;

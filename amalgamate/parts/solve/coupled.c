@@ -7,11 +7,13 @@
    csimi_coupled_most_blocks, the rows by what the caller has room for: what needs more is refused. */
 #include "private.h"
 
+/* Blocks that L may have: some six times those of A keep memory linear; a full L where that is less. */
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
     const size_t all = (size_t)n * ((size_t)n + 1) / 2, some = 6 * (size_t)matrix_blocks + 64;
     return all < some ? all : some;
 }
 
+/* Pieces that all rows may have: memory is asked for before the elimination tree is known. */
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
     const double most = 6.0 * terms + 12.0 * contacts, all = 2.0 * n * contacts;
     return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
@@ -44,7 +46,7 @@ static int csimi_coupled_reach(csimi_coupled *c, const csim_problem *p, const cs
                 f->stack[length++] = i;
                 f->mark[i] = mark;
             }
-            while (length > 0) f->stack[--top] = f->stack[--length];
+            while (length > 0) f->stack[--top] = f->stack[--length]; /* before what it joins: descendants first */
         }
     }
     return top;
@@ -57,7 +59,7 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
     for (k = c->n - 1; k >= 0; --k) { /* pieces follow each other, and each ends with its root */
         c->first[k] = 0;
         if (f->parent[k] < 0) start = k + 1;
-        c->size[k] = start;
+        c->size[k] = start; /* where its piece ends, until the sizes are known */
     }
     for (k = 0; k < c->n; ++k) c->first[k] = k > 0 && c->size[k] == c->size[k - 1] ? c->first[k - 1] : k;
     for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
@@ -69,18 +71,19 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
     const int limit = most > 0 ? most : csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
+    /* blocks that contacts touch are eliminated last, so that few places lie above them in the tree */
     for (m = 0; m < p->contact_count; ++m)
         for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
             for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
     csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
-    if (f->first[c->n] > c->blocks) return false;
+    if (f->first[c->n] > c->blocks) return false; /* L would be too large */
     csimi_coupled_pieces_of(c);
     for (k = 0; k < c->n; ++k) {
         const double length = (double)(f->first[k + 1] - f->first[k]);
-        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2;
-        f->mark[k] = -1;
+        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2; /* of column k */
+        f->mark[k] = -1; /* a contact marks with its number */
     }
     for (m = 0; m < p->contact_count; ++m) {
         const int top = csimi_coupled_reach(c, p, p->contacts + m, m);
@@ -96,12 +99,13 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
     int k;
     if (!csimi_factor_compute(&c->factor, &p->A)) return false;
-    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1;
+    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1; /* csimi_coupled_rows marks from 0 on again */
     return true;
 }
 
 /* ---- rows */
 
+/* Adds R J of a term to the row being made, at the place of its block; side b with a minus. */
 static void csimi_coupled_term(const csimi_coupled *c, const csim_contact *contact, const csim_term *t, bool b) {
     double *X = c->factor.row + 9 * (size_t)c->factor.place[t->block];
     csim_real J[9];
@@ -122,13 +126,13 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
     for (; top < c->n; ++top, ++count) {
         const int i = f->stack[top];
         double *X = f->row + 9 * (size_t)i;
-        csimi_factor_side(f, i, X);
+        csimi_factor_side(f, i, X); /* X E^-1 by substitution, descendants first */
         for (at = f->first[i]; at < f->first[i + 1]; ++at)
             csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
         piece[count].block = i;
         for (r = 0; r < 9; ++r) {
             piece[count].J[r] = (csim_real)X[r];
-            X[r] = 0;
+            X[r] = 0; /* the next contact finds zeros */
         }
     }
     return count;

@@ -1,7 +1,8 @@
 /* solve/degree: L U factors of a matrix of small dense nodes, symmetric in structure, in an order of least degree
    (Tinney and Walker's second scheme): the node with the fewest neighbours goes next and makes them neighbours of each
    other. What remains when all are neighbours is one dense matrix, the root. The contacts of a heap that press make
-   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused. In double. */
+   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused.
+   In csim_real, the root in csimi_wide. */
 #include "private.h"
 
 CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
@@ -20,7 +21,8 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
     d->before = CSIMI_PUSH(arena, int, n);
     d->list = CSIMI_PUSH(arena, int, n);
     d->cells = 0;
-    d->below = arena->used;
+    d->below = arena->used; /* here the lists begin, and later the plan */
+    /* cells of two ints, in a quarter of what is left: the rest is for the plan and its numbers */
     d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
     d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
     if (arena->overflow) return;
@@ -33,7 +35,7 @@ CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
 
 /* ---- the graph */
 
-static bool csimi_degree_join(csimi_degree *d, int u, int v) {
+static bool csimi_degree_join(csimi_degree *d, int u, int v) { /* u gets the neighbour v; false: no room */
     if (d->cells == d->room) return false;
     d->cell[2 * d->cells] = v;
     d->cell[2 * d->cells + 1] = d->list[u];
@@ -45,7 +47,7 @@ static bool csimi_degree_join(csimi_degree *d, int u, int v) {
 CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
     int i, k, c;
     for (i = 0; i < count; ++i) {
-        d->mark[node[i]] = node[i];
+        d->mark[node[i]] = node[i]; /* no neighbour of itself */
         for (c = d->list[node[i]]; c >= 0; c = d->cell[2 * c + 1]) d->mark[d->cell[2 * c]] = node[i];
         for (k = 0; k < count; ++k) {
             if (d->mark[node[k]] == node[i]) continue;
@@ -56,6 +58,7 @@ CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
     return true;
 }
 
+/* Into the list of the nodes of its degree, at the head; and out of it. */
 static void csimi_degree_put(csimi_degree *d, int v) {
     int *head = d->bucket + d->degree[v];
     d->next[v] = *head;
@@ -75,15 +78,15 @@ static void csimi_degree_take(csimi_degree *d, int v) {
 /* Its neighbours lose v and get each other. */
 static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
     int p, q;
-    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) {
+    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) { /* v's own list stays: column of L */
         const int u = d->cell[2 * p];
         int *link = d->list + u;
-        csimi_degree_take(d, u);
-        d->mark[u] = ++stamp;
+        csimi_degree_take(d, u); /* its degree changes */
+        d->mark[u] = ++stamp; /* fresh for every u: marks what u has */
         while (*link >= 0) {
             const int x = d->cell[2 * *link];
             if (x == v) {
-                *link = d->cell[2 * *link + 1];
+                *link = d->cell[2 * *link + 1]; /* v is gone from u's list */
                 continue;
             }
             d->mark[x] = stamp;
@@ -92,29 +95,31 @@ static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
         --d->degree[u];
         for (q = d->list[v]; q >= 0; q = d->cell[2 * q + 1])
             if (d->mark[d->cell[2 * q]] != stamp && !csimi_degree_join(d, u, d->cell[2 * q])) return false;
-        csimi_degree_put(d, u);
+        csimi_degree_put(d, u); /* under its new degree */
     }
     return true;
 }
 
 /* The order, and the first place of the root; false: no room. */
 static bool csimi_degree_sort(csimi_degree *d) {
-    int i, least = 0, stamp = d->n;
+    int i, least = 0, stamp = d->n; /* above the marks that cliques have left */
     for (i = 0; i <= d->n; ++i) d->bucket[i] = -1;
-    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i);
+    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i); /* backwards: the lowest node of a degree goes first */
     for (d->root = 0; d->root < d->n; ++d->root) {
         int v;
-        least = csimi_imax(least - 1, 0);
+        least = csimi_imax(least - 1, 0); /* one that goes lowers a degree by one at most */
         while (d->bucket[least] < 0) ++least;
-        if (least >= d->n - d->root - 1) break;
+        if (least >= d->n - d->root - 1) break; /* all are neighbours: the root */
         v = d->bucket[least];
         csimi_degree_take(d, v);
         d->place[v] = d->root;
         d->order[d->root] = v;
+        /* a mark must not be used twice: too large a graph is refused */
         if (stamp > INT32_MAX / 2 || !csimi_degree_eliminate(d, v, stamp)) return false;
-        stamp += d->degree[v];
-        d->degree[v] = -1;
+        stamp += d->degree[v]; /* one mark a neighbour was used */
+        d->degree[v] = -1; /* has its place */
     }
+    /* the root takes those left, in ascending order */
     for (i = 0, least = d->root; i < d->n; ++i)
         if (d->degree[i] >= 0) {
             d->place[i] = least;
@@ -132,6 +137,7 @@ static void csimi_degree_settle(csimi_degree *d, csimi_arena *arena, int total) 
     d->index = CSIMI_PUSH(arena, int, total);
     d->column = CSIMI_PUSH(arena, size_t, total);
     d->slot = CSIMI_PUSH(arena, int, d->n);
+    /* index before column, both forwards: neither is overwritten before it is read */
     for (e = 0; e < total; ++e) d->index[e] = index[e];
     for (e = 0; e < total; ++e) d->column[e] = column[e];
 }
@@ -160,20 +166,20 @@ static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
             d->index[e] = j;
         }
         d->start[k] = d->numbers;
-        d->numbers += (size_t)(size * size);
+        d->numbers += (size_t)(size * size); /* its own matrix */
         for (e = d->first[k]; e < total; ++e) {
             d->column[e] = d->numbers;
-            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]);
+            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]); /* L and U' */
             width += d->size[d->order[d->index[e]]];
         }
         d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
     }
-    d->first[k] = total;
-    csimi_degree_settle(d, arena, total);
+    d->first[k] = total; /* k is the root */
+    csimi_degree_settle(d, arena, total); /* lists are not read any more */
     d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
     d->start[k] = d->numbers;
     d->numbers += (size_t)d->rest * (size_t)d->rest;
-    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3;
+    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3; /* L U of it */
     return true;
 }
 
@@ -183,6 +189,7 @@ CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
     d->pivot = CSIMI_PUSH(arena, int, d->rest);
     d->turned = CSIMI_PUSH(arena, csim_real, 2 * CSIMI_DEGREE_MOST * CSIMI_DEGREE_MOST);
     d->value = CSIMI_PUSH(arena, csim_real, d->numbers);
+    /* csimi_lu counts in csimi_wide: in double the root is factored where it stands */
     if (sizeof *d->dense > sizeof *d->value) own = (size_t)d->rest * (size_t)d->rest;
     d->dense = CSIMI_PUSH(arena, csimi_wide, own);
     return !arena->overflow;
@@ -196,16 +203,17 @@ CSIMI_FN csim_real *csimi_degree_block(csimi_degree *d, int u, int v, size_t *do
     int e;
     *down = (size_t)d->size[u];
     *right = 1;
-    if (k >= d->root) {
+    if (k >= d->root) { /* both are of the root: rows of all its numbers */
         const int base = d->at[d->order[d->root]];
         *down = (size_t)d->rest;
         return d->value + d->start[d->root] + (size_t)(d->at[u] - base) * *down + (size_t)(d->at[v] - base);
     }
     if (i == j) return d->value + d->start[k];
     for (e = d->first[k]; e < d->first[k + 1] && d->index[e] != (lower ? i : j);) ++e;
-    if (e == d->first[k + 1]) return NULL;
+    if (e == d->first[k + 1]) return NULL; /* no neighbours in this plan */
     *down = lower ? (size_t)d->size[v] : 1; /* U is kept as its transpose */
     *right = lower ? 1 : (size_t)d->size[u];
+    /* U' of the neighbour lies behind its L */
     return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
 }
 
@@ -250,6 +258,7 @@ static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const 
     }
 #endif
     for (i = 0; i < x; ++i, X += m, C += stride)
+        /* nodes have 3, 6, .. numbers, so that no column is left over */
         for (j = 0; j < y; j += 3) {
             const csim_real *b = Y + j;
             csim_real c0 = 0, c1 = 0, c2 = 0;
@@ -270,7 +279,7 @@ static bool csimi_degree_invert(csim_real *D, int m) {
     for (k = 0; k < m; ++k) {
         csim_real *row = D + (ptrdiff_t)m * k;
         const csim_real pivot = 1 / row[k];
-        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false;
+        if (!(pivot > -CSIMI_HUGE && pivot < CSIMI_HUGE)) return false; /* a zero, or no number */
         for (j = 0; j < m; ++j) row[j] *= pivot;
         row[k] = pivot;
         for (i = 0; i < m; ++i) {
@@ -286,7 +295,7 @@ static bool csimi_degree_invert(csim_real *D, int m) {
 
 /* L [rows m] <- L D */
 static void csimi_degree_scale(csim_real *L, int rows, const csim_real *D, int m) {
-    csim_real x[CSIMI_DEGREE_MOST];
+    csim_real x[CSIMI_DEGREE_MOST]; /* the row of L D while that of L is read */
     int i, j, k;
     for (i = 0; i < rows; ++i, L += m) {
 #if CSIMI_QUADS
@@ -319,22 +328,25 @@ static void csimi_degree_update(csimi_degree *d, int k) {
     for (a = d->first[k]; a < end; ++a) {
         const int j = d->index[a], J = d->order[j], y = d->size[J];
         const csim_real *own = d->value + d->column[a];
+        /* U [m y] of its transpose, which lies behind L; L is divided by the pivot already */
         csimi_degree_turn(own + (ptrdiff_t)y * m, y, m, U);
         if (j < d->root) {
             csimi_degree_turn(own, y, m, L);
-            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
+            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e; /* of column j */
             csimi_degree_less(d->value + d->start[j], (size_t)y, own, y, U, y, m);
             for (b = a + 1; b < end; ++b) {
                 const int x = d->size[d->order[d->index[b]]];
                 const csim_real *X = d->value + d->column[b];
-                csim_real *to = d->value + d->column[d->slot[d->index[b]]];
+                csim_real *to = d->value + d->column[d->slot[d->index[b]]]; /* there: k has made the two neighbours */
                 csimi_degree_less(to, (size_t)y, X, x, U, y, m);
+                /* the upper half, kept as its transpose: (L U)' = U' L' */
                 csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
             }
         } else {
-            for (b = d->first[k]; b < end; ++b) {
+            for (b = d->first[k]; b < end; ++b) { /* the root is full: both halves */
                 const int X = d->order[d->index[b]];
                 csim_real *row = d->value + d->start[d->root] + (ptrdiff_t)(d->at[X] - base) * d->rest;
+                /* pairs with one before the root were updated from that one, above */
                 if (d->index[b] >= d->root)
                     csimi_degree_less(row + d->at[J] - base, (size_t)d->rest, d->value + d->column[b], d->size[X], U, y,
                                       m);
@@ -363,10 +375,10 @@ static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, cons
 
 CSIMI_FN void csimi_degree_add(csimi_degree *d, int u, int v, const csim_real *J, const csim_real *T) {
     size_t down, right;
-    csim_real *to = csimi_degree_block(d, u, v, &down, &right);
+    csim_real *to = csimi_degree_block(d, u, v, &down, &right); /* inside the plan */
     if (right == 1)
         csimi_degree_outer(to, down, J, d->size[u], T, d->size[v]);
-    else
+    else /* a block kept as its transpose */
         csimi_degree_outer(to, right, T, d->size[v], J, d->size[u]);
 }
 
@@ -389,6 +401,7 @@ CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
         const int m = d->size[d->order[k]];
         csim_real *D = d->value + d->start[k];
         if (!csimi_degree_invert(D, m)) return false;
+        /* L D^-1, with which L U is all that the neighbours have to be told */
         for (e = d->first[k]; e < d->first[k + 1]; ++e)
             csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
         csimi_degree_update(d, k);
@@ -398,7 +411,7 @@ CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
 
 CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
     int k, e, i, j;
-    for (k = 0; k < d->root; ++k) {
+    for (k = 0; k < d->root; ++k) { /* down through L, whose diagonal is one */
         const int m = d->size[d->order[k]];
         const csimi_wide *own = x + d->at[d->order[k]];
         for (e = d->first[k]; e < d->first[k + 1]; ++e) {
@@ -410,7 +423,7 @@ CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
         }
     }
     if (d->rest > 0) csimi_lu_solve(d->rest, d->dense, d->pivot, x + d->at[d->order[d->root]]);
-    for (k = d->root - 1; k >= 0; --k) {
+    for (k = d->root - 1; k >= 0; --k) { /* and up: D^-1 (x - U of what is known) */
         const int m = d->size[d->order[k]];
         const csim_real *D = d->value + d->start[k];
         csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];

@@ -12,7 +12,7 @@ CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j) {
     if (i == j) return e->diag + 9 * (ptrdiff_t)i;
     if (i > j) return e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i]));
-    return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j]));
+    return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j])); /* column j of U */
 }
 
 /* C -= sum A_k B_k over count blocks. */
@@ -52,7 +52,7 @@ static bool csimi_envelope_invert(csimi_wide *M) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false;
+    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false; /* a NaN too */
     det = 1 / det;
     for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
@@ -65,21 +65,23 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
         const int fi = e->first[i];
         csimi_wide *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
         for (j = fi; j < i; ++j) {
-            const int fj = e->first[j], from = csimi_imax(fi, fj);
+            const int fj = e->first[j], from = csimi_imax(fi, fj); /* before it one of them is zero */
             const csimi_wide *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
                          *D = e->diag + 9 * (ptrdiff_t)j;
             csimi_wide *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            /* products of L and U before j, from A_ij and from A_ji */
             csimi_envelope_dot(j - from, L + 9 * (from - fi), Uj + 9 * (from - fj), l);
             csimi_envelope_dot(j - from, Lj + 9 * (from - fj), U + 9 * (from - fi), U + 9 * (j - fi));
-            csimi_envelope_dot(1, l, D, scaled);
+            csimi_envelope_dot(1, l, D, scaled); /* -l D^-1: the dot subtracts */
             for (k = 0; k < 9; ++k) l[k] = -scaled[k];
         }
-        csimi_envelope_dot(i - fi, L, U, e->diag + 9 * (ptrdiff_t)i);
+        csimi_envelope_dot(i - fi, L, U, e->diag + 9 * (ptrdiff_t)i); /* pivot */
         if (!csimi_envelope_invert(e->diag + 9 * (ptrdiff_t)i)) return false;
     }
     return true;
 }
 
+/* y -= M x */
 static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] -= M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] -= M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
@@ -88,13 +90,13 @@ static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, cs
 
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
     int i, j;
-    for (i = 0; i < e->n; ++i)
+    for (i = 0; i < e->n; ++i) /* L y = x, whose diagonal is one */
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)j,
                                     x + 3 * (ptrdiff_t)i);
-    for (i = e->n - 1; i >= 0; --i) {
+    for (i = e->n - 1; i >= 0; --i) { /* U x = y by columns, as U is kept */
         csimi_wide y[3] = {0, 0, 0};
-        csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y);
+        csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y); /* -D^-1 x */
         for (j = 0; j < 3; ++j) x[3 * (ptrdiff_t)i + j] = -y[j];
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->upper + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)i,

@@ -15,18 +15,18 @@ static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
     csimi_nodal_rows(&c->map.nodal, v, f, first, last);
-    for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
+    for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i]; /* A v - b */
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
         const csim_real f0 = w[i] * r0, f1 = w[i + 1] * r1, f2 = w[i + 2] * r2;
         f[i] = alpha * f0, f[i + 1] = alpha * f1, f[i + 2] = alpha * f2;
         p[i] = v[i] + f[i], p[i + 1] = v[i + 1] + f[i + 1], p[i + 2] = v[i + 2] + f[i + 2];
-        if (c->map.pinned[i / 3]) continue;
+        if (c->map.pinned[i / 3]) continue; /* counted when its contact has pushed it */
         s0 += (double)(f0 * r0);
         s1 += (double)(f1 * r1);
         s2 += (double)(f2 * r2);
     }
-    c->map.row_sum[chunk] = (s0 + s1) + s2;
+    c->map.row_sum[chunk] = (s0 + s1) + s2; /* one order of sums, whoever computes the chunk */
 }
 
 static void csimi_cond_rows(void *context, int begin, int end) {
@@ -34,13 +34,14 @@ static void csimi_cond_rows(void *context, int begin, int end) {
     for (k = begin; k < end; ++k) csimi_cond_free_rows((csimi_cond *)context, k);
 }
 
+/* The law of contact m on its trial impulse, in place. */
 static void csimi_cond_project(const csimi_cond *c, int m, csim_real *l) {
     const csimi_cond_contact *contact = c->map.contact + m;
     if (c->map.law[m] == CSIM_LAW_STRICT)
         csimi_clip_friction(contact->mu, l);
     else if (c->map.law[m] == CSIM_LAW_PROXIMAL)
         csim_project_cone(contact->mu, l, l);
-    else
+    else /* the invertible law asks for gamma, that of alpha W */
         csim_project(c->map.nodal.problem.contacts + m, (csim_real)c->map.alpha * contact->gamma, l, l);
 }
 
@@ -64,9 +65,9 @@ static void csimi_cond_touch(csimi_cond *c, int chunk) {
     int m, i;
     for (m = begin; m < end; ++m) {
         const csimi_cond_contact *k = c->map.contact + m;
-        const csim_real *R = k->R, scale = -k->inverse_gamma / alpha;
+        const csim_real *R = k->R, scale = -k->inverse_gamma / alpha; /* gamma of alpha W */
         csim_real *l = c->map.lambda + 3 * (size_t)m, x[3] = {0, 0, 0}, d[3];
-        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->map.p[3 * (size_t)k->a + (size_t)i];
+        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->map.p[3 * (size_t)k->a + (size_t)i]; /* v* of node a */
         for (i = 0; i < 3 && k->b >= 0; ++i) x[i] -= c->map.p[3 * (size_t)k->b + (size_t)i];
         for (i = 0; i < 3; ++i)
             l[i] = scale * (R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2] + k->phi[i]);
@@ -74,6 +75,7 @@ static void csimi_cond_touch(csimi_cond *c, int chunk) {
         for (i = 0; i < 3; ++i) d[i] = R[i] * l[0] + R[3 + i] * l[1] + R[6 + i] * l[2];
         if (k->a >= 0) sum += csimi_cond_push(c, k->a, alpha * k->wa, d);
         if (k->b >= 0) sum += csimi_cond_push(c, k->b, -alpha * k->wb, d);
+        /* |J'lambda| in W, squared: gamma is the W of both nodes together */
         load += (double)k->gamma * ((double)(l[0] * l[0]) + (double)(l[1] * l[1]) + (double)(l[2] * l[2]));
     }
     c->map.contact_sum[chunk] = sum;
@@ -91,13 +93,15 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
-    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks);
+    csimi_nodal_product(&c->map.nodal, c->map.v, c->map.f, false, c->map.tasks); /* virtual nodes; rows follow */
     csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
+    /* after all rows: contacts read v* of both their nodes */
     csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
     c->map.products += 1;
     free_part = csimi_tree_sum(rows, c->map.row_sum);
-    contact_part = csimi_tree_sum(contacts, c->map.contact_sum) / (c->map.alpha * c->map.alpha);
+    contact_part = csimi_tree_sum(contacts, c->map.contact_sum) / (c->map.alpha * c->map.alpha); /* f has alpha in it */
     load = csimi_tree_sum(contacts, c->map.load_sum);
+    /* rel = |F(v) - v| in W^-1 over the larger of |b| and |J'lambda| in W */
     scale = load > c->map.b_norm * c->map.b_norm ? load : c->map.b_norm * c->map.b_norm;
     c->map.rho = csimi_sqrt64(free_part + contact_part);
     c->map.rel = scale > 0 ? csimi_sqrt64((free_part + contact_part) / scale) : c->map.rho > 0 ? 1 : c->map.rho;
@@ -144,7 +148,7 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
     scale = csimi_cond_rings(c) ? CSIM_R(1.25) / (CSIM_R(1.03) * sigma)
             : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
                 ? CSIM_R(1.5) / sigma
-                : 1 / sigma;
+                : 1 / sigma; /* Barzilai-Borwein finds the length itself */
     for (i = 0; i < c->map.count; ++i) {
         c->map.w[i] *= scale;
         c->map.w_inverse[i] /= scale;
@@ -154,8 +158,9 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
         k->wa = k->a >= 0 ? c->map.w[3 * (size_t)k->a] : 0;
         k->wb = k->b >= 0 ? c->map.w[3 * (size_t)k->b] : 0;
         k->gamma = k->wa + k->wb;
-        k->inverse_gamma = k->gamma > 0 ? 1 / k->gamma : 0;
+        k->inverse_gamma = k->gamma > 0 ? 1 / k->gamma : 0; /* no side moves: no impulse */
     }
+    /* for coarse motion, which virtual nodes follow: half of w, or 1 / kappa of a coupling */
     for (m = 0; m < c->map.contacts; ++m)
         c->map.gamma[m] = csimi_cond_compliance(c, c->map.contact[m].a, c->map.contact[m].wa) +
                           csimi_cond_compliance(c, c->map.contact[m].b, c->map.contact[m].wb);

@@ -6,6 +6,7 @@ static csim_solver csimi_impulse_choice(const csim_solver_params *params) {
     return params->solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : params->solver;
 }
 
+/* In the order of csim_solver. */
 static const csimi_impulse_solver csimi_impulse_solvers[CSIM_SOLVER_COUNT_] = {
     /* bytes, solve; null: no such form, or left out of this build */
     {NULL, NULL},                                  /* auto */
@@ -58,6 +59,7 @@ CSIMI_FN const csimi_impulse_solver *csimi_impulse_solver_of(csim_solver solver)
     return csimi_impulse_solvers + solver;
 }
 
+/* Whether the solver is in this build and has a form on impulses. */
 static bool csimi_impulse_known(const csim_solver_params *params) {
     return (unsigned)params->solver < (unsigned)CSIM_SOLVER_COUNT_ &&
            csimi_impulse_solver_of(csimi_impulse_choice(params))->solve;
@@ -71,6 +73,7 @@ static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, in
 
 /* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
 
+/* The same parameters for another solver. */
 static csim_solver_params csimi_impulse_as(const csim_solver_params *params, csim_solver solver) {
     csim_solver_params p = *params;
     p.solver = solver;
@@ -83,8 +86,9 @@ static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params 
 #ifndef CONDSIM_NO_NEWTON
     if (params->solver == CSIM_SOLVER_AUTO) {
         const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+        /* Newton starts when SWEEP is done, in its memory, beside the impulses that SWEEP has found */
         const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
-        most = csimi_most_bytes(most, kept + csimi_newton_bytes(contacts, &last));
+        most = csimi_most_bytes(most, kept + csimi_newton_bytes(contacts, &last)); /* one after the other */
     }
 #endif
     return most;
@@ -96,7 +100,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
     csimi_push(&arena, csimi_impulse_solver_bytes(problem->contact_count, params), 1);
-    return arena.overflow ? SIZE_MAX : arena.high + 64;
+    return arena.overflow ? SIZE_MAX : arena.high + 64; /* a workspace of any alignment */
 }
 
 /* ---- is it a problem? */
@@ -109,6 +113,7 @@ static csim_status csimi_impulse_bad(csim_error *error, const char *field, doubl
     return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, value, allowed);
 }
 
+/* Whether a sparse W is one: rows in order and none empty, diagonal blocks named, columns inside. */
 static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
     const csim_block_matrix *W = p->W;
     int c, k;
@@ -134,7 +139,7 @@ static csim_status csimi_impulse_check_laws(const csim_impulse_problem *p, csim_
         if (p->contacts)
             status = csimi_check_contact_law(p->contacts + c, c, error);
         else if (!csimi_finite(p->mu[c]))
-            return CSIM_NOT_FINITE;
+            return CSIM_NOT_FINITE; /* an outcome */
         else if (p->mu[c] < 0)
             status = csimi_impulse_bad(error, "problem.mu", (double)p->mu[c], "0 or more");
     }
@@ -145,7 +150,7 @@ static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error
     const int forms = (p->W != NULL) + (p->dense != NULL) + (p->product != NULL);
     csim_status status = CSIM_OK;
     if (p->contact_count < 0) return csimi_impulse_bad(error, "problem.contact_count", p->contact_count, "0 or more");
-    if (p->contact_count == 0) return CSIM_OK;
+    if (p->contact_count == 0) return CSIM_OK; /* arrays may be null */
     if (!p->q) return csimi_impulse_null(error, "problem.q");
     if (!p->mu == !p->contacts) return csimi_impulse_bad(error, "problem.mu", 0, "either mu or contacts, not both");
     if (forms != 1) return csimi_impulse_bad(error, "forms of problem.W", forms, "one of W, dense, product");
@@ -169,7 +174,7 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction, u.r: own. */
 static double csimi_impulse_work(csim_law law, double normal, double power, double own) {
-    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0;
+    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0; /* no friction law to break */
     if (law == CSIM_LAW_PROXIMAL) return own < 0 ? -own : own;
     return normal + (power < 0 ? -power : power);
 }
@@ -179,7 +184,8 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
                                   csim_certificate *f) {
     double work = 0, driven = 0, given = 0, pressed = 0; /* J: r'u, r'q, sum of |r_m| |q_m| */
     int c;
-    f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
+    f->approach = f->complementarity = f->cone = f->dissipation_power = 0; /* 0 without contacts */
+    /* the last measure was of this r */
     f->contact = W->contact;
     f->velocity = W->velocity;
     f->natural_map_scaled = W->natural;
@@ -191,6 +197,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         const csim_real *Q = W->q + 3 * (ptrdiff_t)c;
         const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
         const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
+        /* 0 where friction opposes sliding at the bound of its disk; r u is in J in either variables */
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
         const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
@@ -199,10 +206,10 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         driven += own;
         pressed += s * csimi_sqrt64((double)R[0] * (double)R[0] + rt * rt) * (double)W->speed[c];
         given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
-        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
+        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue; /* no cone, and they may pull */
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
         if (normal > f->complementarity) f->complementarity = normal;
-        if (law->law == CSIM_LAW_ANISOTROPIC) continue;
+        if (law->law == CSIM_LAW_ANISOTROPIC) continue; /* its cone is elliptic */
         if (over > f->cone) f->cone = over;
         if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
     }
@@ -236,7 +243,7 @@ static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *p
     ok = csimi_impulse_solver_of(params->solver)->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
-    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
+    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false); /* the common measure of r as it is */
     return outcome->residual < 1e300;
 }
 
@@ -255,7 +262,7 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
         outcome->solver = other.solver;
     } else {
         CSIMI_MEMCPY(r, kept, bytes);
-        outcome->residual = csimi_delassus_measure(W, r, u, false);
+        outcome->residual = csimi_delassus_measure(W, r, u, false); /* u and the figures of W are of the other r */
     }
     csimi_pop(arena, mark);
     return true;
@@ -267,7 +274,7 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
-    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver;
+    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver; /* who solved the last target */
 #ifndef CONDSIM_NO_NEWTON
     if (params->solver == CSIM_SOLVER_AUTO && first.solver == CSIM_SOLVER_SWEEP && csimi_fischer_takes(W)) {
         first.max_iterations -= params->max_iterations / 8;
@@ -285,7 +292,7 @@ static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) {
+    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) { /* targets: each at most 0.3 of the last */
         if (!csimi_impulse_run_solver(W, params, target, arena, r, u, outcome)) return false;
         csimi_impulse_certify(W, r, u, &outcome->certificate);
         if (csimi_impulse_certified(outcome, tolerance)) break;
@@ -298,15 +305,16 @@ static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *
 static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
                                        csimi_delassus *W, csim_outcome *outcome, csim_error *error) {
     CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->result = CSIM_RESULT_NOT_FINITE; /* until there is an answer */
     outcome->solver = csimi_impulse_choice(params);
-    outcome->certificate.worst_contact = -1;
+    outcome->certificate.worst_contact = -1; /* no contact is named */
     if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  csimi_solver_traits_of(outcome->solver)->needs);
     if (csimi_solver_rows(params) && problem->product)
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  "a solver that needs no rows of W, as csim_describe_solver says, for a product");
+    /* the scaling refuses a block without a positive trace, or a number that is not finite */
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
         return csimi_impulse_flat(problem, W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
@@ -336,7 +344,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
-    W.both = params->impulse.by_impulse;
+    W.both = params->impulse.by_impulse; /* the measure asks for natural_map_siconos too */
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
@@ -344,12 +352,12 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
-    csimi_delassus_enter(&W, r);
-    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) {
+    csimi_delassus_enter(&W, r); /* r' of the start */
+    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) { /* numbers broke */
         CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
         return CSIM_OK;
     }
-    csimi_delassus_leave(&W, r);
+    csimi_delassus_leave(&W, r); /* raw again */
     outcome->products = W.products;
     outcome->bytes = arena.high;
     outcome->result = csimi_impulse_certified(outcome, (double)params->tolerance) ? CSIM_RESULT_CONVERGED

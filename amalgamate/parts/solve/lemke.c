@@ -49,6 +49,7 @@ CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params
 
 /* ---- the problem */
 
+/* One more unknown of contact c: a unit of it is the impulse (n, t1, t2). */
 static void csimi_lemke_unknown(csimi_lemke *s, int c, csim_real n, csim_real t1, csim_real t2) {
     csim_real *d = s->direction + 3 * (size_t)s->n;
     d[0] = n;
@@ -72,7 +73,7 @@ static bool csimi_lemke_unknowns(csimi_lemke *s) {
                 }
         } else if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC) {
             csimi_lemke_unknown(s, c, 1, 0, 0);
-            if (!(law->mu[0] > 0 && mu2 > 0)) continue;
+            if (!(law->mu[0] > 0 && mu2 > 0)) continue; /* no friction: no beta, no s */
             for (k = 0; k < s->sides; k++) {
                 const csim_real angle = 2 * CSIMI_PI * (csim_real)k / (csim_real)s->sides;
                 csimi_lemke_unknown(s, c, 0, law->mu[0] * CSIMI_COS(angle), mu2 * CSIMI_SIN(angle));
@@ -102,7 +103,7 @@ static void csimi_lemke_fill(csimi_lemke *s) {
         const csim_real *d = s->direction + 3 * (size_t)j;
         for (k = 0; k < 3 * s->W->contacts; k++) s->x[k] = 0;
         for (k = 0; k < 3; k++) s->x[3 * s->contact[j] + k] = d[k];
-        csimi_delassus_product(s->W, s->x, s->u);
+        csimi_delassus_product(s->W, s->x, s->u); /* column j of W */
         for (i = 0; i < n; i++) {
             const csim_real *e = s->direction + 3 * (size_t)i, *u = s->u + 3 * (size_t)s->contact[i];
             double m = (double)(e[0] * u[0] + e[1] * u[1] + e[2] * u[2]);
@@ -117,6 +118,7 @@ static void csimi_lemke_fill(csimi_lemke *s) {
     for (i = 0; i < n; i++) {
         const csim_real *e = s->direction + 3 * (size_t)i, *q = s->W->q + 3 * (size_t)s->contact[i];
         double *row = s->tableau + (size_t)s->width * (size_t)i;
+        /* the first basis is w: its inverse is the identity, and z0 enters every row alike */
         row[0] = (double)(e[0] * q[0] + e[1] * q[1] + e[2] * q[2]);
         row[1 + i] = 1;
         row[1 + 2 * n] = -1;
@@ -159,7 +161,7 @@ static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
     const double scale = 1 / a[column];
     int i, k;
     for (k = 0; k < s->width; k++) a[k] *= scale;
-    a[column] = 1;
+    a[column] = 1; /* exactly: columns of a basis are unit vectors */
     for (i = 0; i < s->n; i++) {
         double *b = s->tableau + (size_t)s->width * (size_t)i, f = b[column];
         if (i == row || f == 0) continue;
@@ -171,7 +173,7 @@ static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
 
 /* True: a complementary solution was reached. */
 static bool csimi_lemke_run(csimi_lemke *s, int cap) {
-    const double least = 4096 * 2.3e-16;
+    const double least = 4096 * 2.3e-16; /* pivots below are taken for rounding */
     int i, row = -1, column = 1 + 2 * s->n, left;
     for (i = 0; i < s->n;
          i++) { /* z0 enters where q is most negative; of rows that tie the last, as the ratio test says */
@@ -183,8 +185,8 @@ static bool csimi_lemke_run(csimi_lemke *s, int cap) {
         left = s->basis[row];
         csimi_lemke_pivot(s, row, column);
         ++s->watch.iterations;
-        if (left == 2 * s->n) return true;
-        column = 1 + (left < s->n ? left + s->n : left - s->n);
+        if (left == 2 * s->n) return true; /* z0 is out: complementary */
+        column = 1 + (left < s->n ? left + s->n : left - s->n); /* its complement enters */
         row = csimi_lemke_leaving(s, column, least);
         if (row < 0) return false; /* a ray */
     }
@@ -204,7 +206,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
         for (i = 0; i < 3 * s.W->contacts; i++) s.x[i] = 0;
         for (i = 0; i < s.n; i++) {
             const int z = s.basis[i] - s.n;
-            if (z < 0 || z >= s.n) continue;
+            if (z < 0 || z >= s.n) continue; /* w and z0 are no impulses */
             for (k = 0; k < 3; k++)
                 s.x[3 * s.contact[z] + k] += (csim_real)s.tableau[(size_t)s.width * (size_t)i] * s.direction[3 * z + k];
         }

@@ -29,7 +29,7 @@ typedef struct csimi_lift {
 
 static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
-    const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
+    const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE); /* W is not formed for more */
     csimi_bodies_layout(&l->bodies, arena, n, csimi_factor_blocks_of(size));
     l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
@@ -40,6 +40,7 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_prob
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
+/* What a solve works with, counted and taken by the same code; returns r. */
 static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena,
                                      const csim_problem_size *size, csim_real **u, void **scratch, size_t *bytes) {
     const int n = size->blocks, contacts = size->contacts;
@@ -50,6 +51,7 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *bytes = csim_certificate_bytes(n, contacts);
+    /* csimi_lift_velocities sums in the same memory, in double */
     if (*bytes < 3 * (size_t)n * sizeof(double)) *bytes = 3 * (size_t)n * sizeof(double);
     *scratch = csimi_push(arena, *bytes, 1);
     return r;
@@ -63,6 +65,7 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     void *scratch;
     size_t bytes;
     (void)csimi_lift_vectors(&W, &l, &arena, size, &u, &scratch, &bytes);
+    /* null from csimi_lift_judge, which runs no solver */
     if (params) csimi_push(&arena, csimi_impulse_solver_of(params->solver)->bytes(size->contacts, params), 1);
     return arena.high;
 }
@@ -72,10 +75,11 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 /* y = A^-1 x within so many products, y in: start. */
 static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
     const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
-    l->products += csimi_imax(count, 0) + 1;
+    l->products += csimi_imax(count, 0) + 1; /* one more for the first residual */
     if (count < 0) l->broken = true;
 }
 
+/* Twice the 3 n products after which exact arithmetic would be done, and some more for small problems. */
 static int csimi_lift_products(const csimi_lift *l) { return 6 * l->problem->A.n + 200; }
 
 static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
@@ -94,6 +98,7 @@ static void csimi_lift_gather(const csimi_lift *l, int c, const csim_real *v, cs
 
 /* ---- W for csimi_delassus, raw */
 
+/* Sweeps keep in l->v the velocities of bodies that follow from raw: a row costs no more than its pieces. */
 static void csimi_lift_bodies_begin(csimi_delassus *W) {
     csimi_lift *l = (csimi_lift *)W->from;
     int c;
@@ -124,7 +129,7 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     int c;
     csimi_lift_zero(l, l->load);
     for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
-    csimi_lift_zero(l, l->v);
+    csimi_lift_zero(l, l->v); /* so that no product depends on the one before */
     csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
 }
@@ -143,7 +148,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterati
             csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
             csimi_lift_solve_A(l, l->load, l->v, rough, most);
-            for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
+            for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) { /* only its own block where W is not formed */
                 csimi_lift_gather(l, m, l->v, u);
                 for (i = 0; i < 3; ++i) {
                     if (dense) l->dense[(size_t)(3 * m + i) * 3 * (size_t)nc + (size_t)(3 * c + k)] = u[i];
@@ -158,7 +163,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, int max_iterati
 static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
     int c;
     W->from = l;
-    W->rows = true;
+    W->rows = true; /* a row is J times the velocities of its bodies */
     W->begin = csimi_lift_bodies_begin;
     W->row = csimi_lift_bodies_row;
     W->change = csimi_lift_bodies_change;
@@ -192,7 +197,7 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
     csimi_lift_zero(l, v);
     for (pass = 0; pass < 2 && !l->broken; ++pass) {
         csimi_problem_load(p, lambda, scratch);
-        csimi_less_product(&p->A, v, scratch);
+        csimi_less_product(&p->A, v, scratch); /* what v leaves of it, in double */
         for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
         csimi_lift_zero(l, l->v);
         csimi_lift_solve_A(l, l->load, l->v, l->tolerance, csimi_lift_products(l));
@@ -210,7 +215,7 @@ static bool csimi_lift_bind(csimi_lift *l) {
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < p->contact_count; ++c) {
         l->first[c] = at;
-        at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
+        at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at); /* J E^-1 of bodies, else J */
     }
     l->first[p->contact_count] = at;
     return true;
@@ -223,18 +228,19 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
     if (!csimi_lift_bind(l)) return false;
-    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c];
+    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c]; /* a copy, which csimi_delassus_scale changes */
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
         csimi_lift_krylov_open(l, W, params);
-    csimi_lift_velocities(l, NULL, l->free, scratch);
+    csimi_lift_velocities(l, NULL, l->free, scratch); /* for q = J A^-1 b + phi */
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
         (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    /* csimi_delassus_scale put |q| there, which cancels where both sides move alike; the speeds of its terms do not. */
     for (c = 0; c < W->contacts; ++c) {
         csim_real u[3];
         W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
@@ -259,7 +265,7 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     (void)csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = tasks;
-    l.tolerance = 64 * CSIMI_EPS;
+    l.tolerance = 64 * CSIMI_EPS; /* as exact as rounding lets it be */
     ok = !arena->overflow && csimi_lift_bind(&l);
     if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
     ok = ok && !l.broken &&
@@ -275,7 +281,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
                                   csim_solution *solution, csim_outcome *outcome) {
     const size_t vector = 3 * (size_t)W->contacts * sizeof *r;
     const double tolerance = (double)params->tolerance;
-    double target = 0.9 * tolerance;
+    double target = 0.9 * tolerance; /* room for what the certificate measures otherwise */
     int trial;
     for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
@@ -283,6 +289,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         CSIMI_MEMCPY(solution->lambda, r, vector);
         csimi_delassus_leave(W, solution->lambda);
         csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        /* certify 0: the solver's own measure is enough, where it met the first target */
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
             csimi_all_finite(solution->v, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
@@ -290,7 +297,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
             csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
-        if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
+        if (outcome->iterations >= params->max_iterations || W->contacts == 0) break; /* free motion: no more to do */
     }
     return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
@@ -318,7 +325,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     if (csimi_solver_rows(params) && !W.rows)
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
-    CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
+    CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)
                           ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, solution, outcome)

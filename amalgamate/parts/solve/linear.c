@@ -13,7 +13,7 @@ CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int conta
     s->residual = CSIMI_PUSH(arena, csim_real, vector);
     s->z = CSIMI_PUSH(arena, csim_real, vector);
     s->p = CSIMI_PUSH(arena, csim_real, vector);
-    s->Ap = CSIMI_PUSH(arena, csim_real, vector);
+    s->Ap = CSIMI_PUSH(arena, csim_real, vector); /* Az is what csimi_newton_open lends: its u, which is used up */
 }
 
 static double csimi_linear_dot(const csimi_linear *s, const csim_real *a, const csim_real *b) {
@@ -33,27 +33,27 @@ static int csimi_linear_pcr(csimi_linear *s, int most) {
     int step, i;
     for (i = 0; i < s->length; ++i) s->p[i] = s->z[i];
     csimi_linear_product(s, s->z, s->Az);
-    CSIMI_MEMCPY(s->Ap, s->Az, (size_t)s->length * sizeof *s->Ap);
+    CSIMI_MEMCPY(s->Ap, s->Az, (size_t)s->length * sizeof *s->Ap); /* p is z at first */
     zAz = csimi_linear_dot(s, s->z, s->Az);
-    first = size = csimi_linear_dot(s, s->residual, s->z);
+    first = size = csimi_linear_dot(s, s->residual, s->z); /* residual' P residual */
     for (step = 0; step < most; ++step) {
         const double ApPAp = csimi_sum_weighted(s->length, s->P, s->Ap, s->Ap);
         csim_real a, b;
         double next;
-        if (!(zAz > 0 && ApPAp > 0 && size > CSIMI_LINEAR_ENOUGH * first)) break;
+        if (!(zAz > 0 && ApPAp > 0 && size > CSIMI_LINEAR_ENOUGH * first)) break; /* also for a NaN */
         a = (csim_real)(zAz / ApPAp);
         for (i = 0; i < s->length; ++i) {
             s->x[i] += a * s->p[i];
             s->residual[i] -= a * s->Ap[i];
-            s->z[i] -= a * s->P[i] * s->Ap[i];
+            s->z[i] -= a * s->P[i] * s->Ap[i]; /* stays P residual */
         }
         size = csimi_linear_dot(s, s->residual, s->z);
         csimi_linear_product(s, s->z, s->Az);
         next = csimi_linear_dot(s, s->z, s->Az);
-        b = (csim_real)(next / zAz);
+        b = (csim_real)(next / zAz); /* makes A p orthogonal in P to those before */
         for (i = 0; i < s->length; ++i) {
             s->p[i] = s->z[i] + b * s->p[i];
-            s->Ap[i] = s->Az[i] + b * s->Ap[i];
+            s->Ap[i] = s->Az[i] + b * s->Ap[i]; /* A p by the same sum, without a product */
         }
         zAz = next;
     }
@@ -71,7 +71,7 @@ static int csimi_linear_pcg(csimi_linear *s, int most) {
         csim_real a, b;
         csimi_linear_product(s, s->p, s->Ap);
         curvature = csimi_linear_dot(s, s->p, s->Ap);
-        if (!(curvature > 0)) break;
+        if (!(curvature > 0)) break; /* the matrix is not positive definite along p, or a NaN */
         a = (csim_real)(size / curvature);
         for (i = 0; i < s->length; ++i) {
             s->x[i] += a * s->p[i];
@@ -79,7 +79,7 @@ static int csimi_linear_pcg(csimi_linear *s, int most) {
             s->z[i] = s->P[i] * s->residual[i];
         }
         next = csimi_linear_dot(s, s->residual, s->z);
-        b = (csim_real)(next / size);
+        b = (csim_real)(next / size); /* makes p conjugate to those before */
         size = next;
         for (i = 0; i < s->length; ++i) s->p[i] = s->z[i] + b * s->p[i];
     }
@@ -95,7 +95,7 @@ static int csimi_linear_jacobi(csimi_linear *s, int most) {
     for (step = 0; step < most && size > CSIMI_LINEAR_ENOUGH * first; ++step) {
         double next = size;
         csimi_linear_product(s, s->z, s->Ap);
-        for (; share > CSIM_R(1e-6); share /= 2) {
+        for (; share > CSIM_R(1e-6); share /= 2) { /* once halved it stays so in later steps */
             for (i = 0; i < s->length; ++i) s->p[i] = s->residual[i] - share * s->Ap[i];
             next = csimi_sum_weighted(s->length, s->P, s->p, s->p);
             if (next < size) break;
@@ -116,14 +116,14 @@ static void csimi_linear_relax(csimi_linear *s, int c, csim_real *u) {
     const csim_real *D = s->W->diagonal + 9 * (ptrdiff_t)c;
     csim_real *x = s->x + 3 * (ptrdiff_t)c, old[3];
     int k, j;
-    for (k = 0; k < 3; ++k) {
+    for (k = 0; k < 3; ++k) { /* P is near the inverse of the row's diagonal: a step all but solves the row */
         const ptrdiff_t i = 3 * (ptrdiff_t)c + k;
         const csim_real step = s->P[i] * (s->residual[i] - u[k] - (s->C[i] + s->shift) * x[k]);
         old[k] = x[k];
         x[k] += step;
-        for (j = k + 1; j < 3; ++j) u[j] += D[3 * j + k] * step;
+        for (j = k + 1; j < 3; ++j) u[j] += D[3 * j + k] * step; /* the next rows see the step */
     }
-    csimi_delassus_change(s->W, c, old, x);
+    csimi_delassus_change(s->W, c, old, x); /* the rows of other contacts read the change from here */
 }
 
 /* Gauss-Seidel, row by row; residual stays the right side. Needs rows of W. */
@@ -136,14 +136,14 @@ static int csimi_linear_gauss_seidel(csimi_linear *s, int most) {
             const csim_real *x = s->x + 3 * (ptrdiff_t)c, before[3] = {x[0], x[1], x[2]};
             csim_real u[3];
             csimi_delassus_row(s->W, c, u);
-            for (k = 0; k < 3; ++k) u[k] -= s->W->q[3 * (ptrdiff_t)c + k];
+            for (k = 0; k < 3; ++k) u[k] -= s->W->q[3 * (ptrdiff_t)c + k]; /* a row comes with q: W x alone */
             csimi_linear_relax(s, c, u);
             for (k = 0; k < 3; ++k) {
                 change += (double)(x[k] - before[k]) * (double)(x[k] - before[k]);
                 size += (double)x[k] * (double)x[k];
             }
         }
-        if (!(change > CSIMI_LINEAR_ENOUGH * size)) break;
+        if (!(change > CSIMI_LINEAR_ENOUGH * size)) break; /* the residual is not known here, the change of x is */
     }
     return step;
 }
@@ -151,7 +151,7 @@ static int csimi_linear_gauss_seidel(csimi_linear *s, int most) {
 CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
     int i;
     for (i = 0; i < s->length; ++i) {
-        s->x[i] = 0;
+        s->x[i] = 0; /* the residual at x = 0 is the right side */
         s->z[i] = s->P[i] * s->residual[i];
     }
     switch (method) {

@@ -29,13 +29,14 @@ CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n) {
 static int csimi_lumped_body(const csim_block_matrix *A, int i) {
     int k, end = i;
     for (k = i; k <= end; ++k) {
-        if (A->col[A->row[k]] < i) return -1;
+        if (A->col[A->row[k]] < i) return -1; /* coupled to a block before it that was taken apart */
         end = csimi_imax(end, A->col[csimi_row_end(A, k) - 1]);
         if (end - i >= CSIMI_BODY_BLOCKS) return -1;
     }
     return end + 1;
 }
 
+/* Row i of A': the number a_i on its diagonal, of Frobenius norms, which are not below the spectral ones. */
 static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int i, int at) {
     csim_real *to = l->val + 9 * (ptrdiff_t)at;
     double sum = 0;
@@ -62,7 +63,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
             end = i + 1;
             continue;
         }
-        for (; i < end; ++i) {
+        for (; i < end; ++i) { /* a small body stays as it is */
             l->alone[i] = 0;
             l->row[i] = at;
             for (k = A->row[i]; k < csimi_row_end(A, i); ++k, ++at) {
@@ -74,9 +75,9 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
     }
     l->row[A->n] = at;
     l->problem = *p;
-    l->problem.structure = NULL;
+    l->problem.structure = NULL; /* it names the bodies of A, not those of A' */
     l->problem.A.row = l->row;
-    l->problem.A.end = NULL;
+    l->problem.A.end = NULL; /* rows of A' have no room between them */
     l->problem.A.col = l->col;
     l->problem.A.diag = l->diag;
     l->problem.A.val = l->val;
@@ -90,7 +91,7 @@ static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
 static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark, bool *touched) {
     int head = 0, tail = 0, k;
     *touched = false;
-    l->alone[i] = mark;
+    l->alone[i] = mark; /* 0: small body, 1: taken apart, 2: seen at the start, 3: and at the end */
     l->queue[tail++] = i;
     for (; head < tail; ++head) {
         const int from = l->queue[head];
@@ -117,14 +118,15 @@ static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count
         for (k = A->row[from]; k < csimi_row_end(A, from); ++k)
             for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
     }
-    if (!csimi_pivot(M, C)) return;
-    for (c = 0; c < 3; ++c) x[c] = C[c] * sum[0] + C[3 + c] * sum[1] + C[6 + c] * sum[2];
+    if (!csimi_pivot(M, C)) return; /* not positive definite: the piece stays at v0 */
+    for (c = 0; c < 3; ++c) x[c] = C[c] * sum[0] + C[3 + c] * sum[1] + C[6 + c] * sum[2]; /* M^-1 = C C' */
     for (c = 2; c >= 0; --c) x[c] = C[3 * c] * x[0] + C[3 * c + 1] * x[1] + C[3 * c + 2] * x[2];
     for (j = 0; j < count; ++j)
         for (c = 0; c < 3 && !(turns && turns[l->queue[j]]); ++c)
             l->v[3 * (ptrdiff_t)l->queue[j] + c] += (csim_real)x[c];
 }
 
+/* Marks the blocks on which the impulses at the start act, on either side of their contacts. */
 static void csimi_lumped_touch(csimi_lumped *l, const csim_problem *p, const csim_real *lambda) {
     int m, side, k;
     CSIMI_MEMSET(l->touched, 0, (size_t)p->A.n);
@@ -138,6 +140,7 @@ static void csimi_lumped_touch(csimi_lumped *l, const csim_problem *p, const csi
     }
 }
 
+/* r = b - A v of the velocity at the start. */
 static void csimi_lumped_residual(csimi_lumped *l, const csim_problem *p) {
     int i;
     for (i = 0; i < 3 * p->A.n; ++i) l->r[i] = (double)p->b[i];
@@ -154,16 +157,16 @@ CSIMI_FN bool csimi_lumped_open(csimi_lumped *l, const csim_problem *p, csimi_bo
     CSIMI_MEMCPY(l->v, v, 3 * (size_t)p->A.n * sizeof *v);
     csimi_lumped_residual(l, p);
     for (i = 0; i < p->A.n; ++i) {
-        if (l->alone[i] != 1) continue;
+        if (l->alone[i] != 1) continue; /* small, or of a piece that was seen */
         count = csimi_lumped_piece(l, &p->A, i, 2, &touched);
-        if (touched) continue;
+        if (touched) continue; /* what impulses act on begins at v0 */
         csimi_lumped_shift(l, p, count);
         shifted = true;
     }
     if (shifted) csimi_lumped_residual(l, p);
     for (i = 0; i < 3 * p->A.n; ++i) { /* A' is diagonal there */
         const double own = (double)l->val[9 * (ptrdiff_t)l->diag[i / 3] + 4 * (i % 3)] * (double)l->v[i];
-        l->b[i] = l->alone[i / 3] ? (csim_real)(own + l->r[i]) : p->b[i];
+        l->b[i] = l->alone[i / 3] ? (csim_real)(own + l->r[i]) : p->b[i]; /* b + (A' - A) v */
     }
     return csimi_all_finite(l->b, 3 * p->A.n);
 }
@@ -179,7 +182,7 @@ static double csimi_lumped_share(const csimi_lumped *l, const double *load, cons
             left += (double)v[at] * l->r[at];
         }
     if (!(left < 0)) return 1; /* v'A v <= v'(b + J'lambda) */
-    return given > 0 ? given / (given - left) : 0;
+    return given > 0 ? given / (given - left) : 0; /* the denominator is v'A v */
 }
 
 CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const csim_real *lambda, double *load,

@@ -42,7 +42,7 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
     int i;
     for (i = 0; i < 3 * n; ++i) {
         const csim_real way = v[i] - v_before[i];
-        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0;
+        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0; /* A stays positive definite */
     }
 }
 
@@ -55,7 +55,7 @@ CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *
         return csimi_min(a, b);
     } else { /* eq. 23-27 */
         const csim_real root = CSIMI_SQRT(a * a + b * b);
-        *alpha = root > 0 ? 1 - a / root : 0;
+        *alpha = root > 0 ? 1 - a / root : 0; /* (alpha, beta) = (0, 1) at the origin */
         *beta = root > 0 ? 1 - b / root : 1;
         return a + b - root;
     }
@@ -66,7 +66,7 @@ CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real f
     csim_real alpha, beta;
     const csim_real psi = csimi_ncp(ncp, speed, rho * (bound - force), &alpha, &beta);
     const csim_real slack = csimi_max(force + psi / rho, CSIM_R(1e-6) * bound);
-    return slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0;
+    return slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0; /* speed - psi is 0 or more but for rounding */
 }
 
 /* rho of a row: own, the row's diagonal of W, or the one of the parameters in the variables of W. */
@@ -81,8 +81,8 @@ static void csimi_newton_normal(csimi_newton *f, int c, csim_real own, csim_real
     csimi_linear *s = &f->system;
     csim_real alpha, beta;
     const csim_real phi = csimi_ncp(f->ncp, f->u[i] + omega * f->r[i], rho * f->r[i], &alpha, &beta);
-    alpha = csimi_max(alpha, 1 / CSIMI_NEWTON_OFF);
-    s->C[i] = rho * beta / alpha + omega;
+    alpha = csimi_max(alpha, 1 / CSIMI_NEWTON_OFF); /* alpha is 0 where a contact is open */
+    s->C[i] = rho * beta / alpha + omega; /* u + omega r stands for u */
     s->residual[i] = -phi / alpha;
     s->P[i] = 1 / (own + s->C[i]);
 }
@@ -96,10 +96,10 @@ static void csimi_newton_friction(csimi_newton *f, int c, csim_real mu, const cs
     const csim_real C = csimi_ncp_friction(f->ncp, speed, force, bound, rho);
     int k;
     for (k = 1; k < 3; ++k) {
-        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3) * mean);
+        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3) * mean); /* P stays bounded */
         s->C[i + k] = C + omega;
         s->residual[i + k] = -((k == 1 ? t1 : t2) + C * r[k]);
-        s->P[i + k] = bound > 0 ? 1 / (own + C + omega) : 0;
+        s->P[i + k] = bound > 0 ? 1 / (own + C + omega) : 0; /* no normal impulse, no friction */
     }
 }
 
@@ -123,7 +123,7 @@ static void csimi_newton_box(csimi_newton *f, int c, const csim_contact *law, co
         const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3)), trial = f->r[i] - f->u[i] / own;
         const csim_real to = csimi_min(csimi_max(trial, law->lo[k]), law->hi[k]);
         const bool inside = trial > law->lo[k] && trial < law->hi[k];
-        s->C[i] = inside ? 0 : CSIMI_NEWTON_OFF * own;
+        s->C[i] = inside ? 0 : CSIMI_NEWTON_OFF * own; /* so stiff that x = to - r whatever W does */
         s->residual[i] = inside ? -f->u[i] : s->C[i] * (to - f->r[i]);
         s->P[i] = 1 / (own + s->C[i]);
     }
@@ -203,7 +203,7 @@ typedef struct csimi_newton_state {
 static bool csimi_newton_advance(csimi_newton *f, csimi_newton_state *t, const csimi_impulse_run *run) {
     int logged = t->count;
     double now;
-    t->count += csimi_imax(csimi_newton_step(f, t->cap - t->count), 1);
+    t->count += csimi_imax(csimi_newton_step(f, t->cap - t->count), 1); /* steps of 0 iterations reach the cap too */
     ++t->steps;
     now = csimi_newton_judge(f);
     while (logged < t->count) csimi_impulse_log(run, run->outcome->iterations + ++logged, now);
@@ -220,9 +220,9 @@ static bool csimi_newton_open(csimi_newton *f, csimi_delassus *W, csimi_arena *a
     CSIMI_MEMSET(f, 0, sizeof *f);
     f->system.W = W;
     f->system.length = 3 * W->contacts;
-    f->u = f->system.Az = u;
+    f->u = f->system.Az = u; /* u is read before Az is written */
     f->inner = CSIMI_NEWTON_INNER;
-    f->damping = CSIM_R(0.75);
+    f->damping = CSIM_R(0.75); /* share of a step that is taken, as in the paper */
     csimi_newton_layout(f, arena, W->contacts);
     if (arena->overflow) return false;
     CSIMI_MEMCPY(f->r, start, (size_t)f->system.length * sizeof *start);
@@ -306,16 +306,16 @@ static bool csimi_newton_near(csimi_newton *f, csimi_newton_state *t, double tar
 static void csimi_newton_loop(csimi_newton *f, csimi_newton_state *t, csim_real *centre, double target,
                               const csimi_impulse_run *run) {
     const size_t bytes = (size_t)f->system.length * sizeof *centre;
-    double eps = 1e-2;
+    double eps = 1e-2; /* beside a diagonal of W of 1 */
     int arrived = 0, wait = 1;
     csimi_newton_run(f, t, target, t->cap, CSIMI_NEWTON_PATIENCE, run);
     f->centre = centre;
     CSIMI_MEMCPY(centre, t->best, bytes);
-    while (t->measure > target && t->count < t->cap && eps < 100) {
+    while (t->measure > target && t->count < t->cap && eps < 100) { /* a larger eps hardly leaves the centre */
         f->system.shift = (csim_real)eps;
-        CSIMI_MEMCPY(f->r, centre, bytes);
+        CSIMI_MEMCPY(f->r, centre, bytes); /* starts at the centre, not where Newton got to */
         if (csimi_newton_near(f, t, target, run)) {
-            CSIMI_MEMCPY(centre, f->system.x, bytes);
+            CSIMI_MEMCPY(centre, f->system.x, bytes); /* x: feasible, as last judged */
             if (++arrived < wait || eps < 1e-8) continue;
             eps *= 0.4;
             arrived = 0;
@@ -357,7 +357,7 @@ CSIMI_FN size_t csimi_newton_bytes(int contacts, const csim_solver_params *param
     csimi_arena arena = csimi_arena_counting();
     csimi_newton f;
     csimi_newton_layout(&f, &arena, contacts);
-    (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
+    (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts); /* u of csimi_newton_start */
     if (params->solver == CSIM_SOLVER_NEWTON_PROXIMAL) (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
     return arena.high;
 }

@@ -41,7 +41,7 @@ static csim_solver_params csimi_penalty_inside(const csim_solver_params *params)
     csim_solver_params p = *params;
     p.solver = CSIM_SOLVER_AUTO;
     p.impulse.by_impulse = false;
-    p.spring.kappa = 0;
+    p.spring.kappa = 0; /* h^2 k here; COND would take it for the coupling of virtual nodes */
     return p;
 }
 
@@ -76,7 +76,7 @@ static void csimi_penalty_impulse(const csim_contact *c, csim_real K, csim_real 
     int k;
     for (k = 0; k < 3; ++k) trial[k] = -K * c->phi[k] - D * u[k];
     if (c->law == CSIM_LAW_STRICT || c->law == CSIM_LAW_ANISOTROPIC) {
-        if (!(c->phi[0] < 0)) trial[0] = 0;
+        if (!(c->phi[0] < 0)) trial[0] = 0; /* neither spring nor damper before they touch */
         for (k = 1; k < 3; ++k) trial[k] = last[k] - K * (u[k] + c->phi[k]);
     }
     csim_project(c, 1, trial, lambda);

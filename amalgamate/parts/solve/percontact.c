@@ -5,9 +5,9 @@
    which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
 #include "private.h"
 
-enum { CSIMI_PERCONTACT_PATIENCE = 10000 };
-static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7);
-static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99);
+enum { CSIMI_PERCONTACT_PATIENCE = 10000 }; /* sweeps without a halving of the measure */
+static const csim_real CSIMI_PERCONTACT_LEAST = CSIM_R(0.7); /* alpha_min of the paper */
+static const csim_real CSIMI_PERCONTACT_DECAY = CSIM_R(0.99); /* gamma of the paper */
 
 typedef struct csimi_percontact {
     csimi_watch watch;
@@ -33,14 +33,15 @@ static double csimi_percontact_sweep(csimi_percontact *s) {
         csim_real *r = s->r + 3 * (ptrdiff_t)c, u[3], next[3];
         const csim_real *W = local->W;
         csimi_delassus_row(s->W, c, u);
-        u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2];
+        u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2]; /* u without the contact itself, the paper's c */
         u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2];
         u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2];
+        /* 2 CSIMI_EPS: the arc in radians at which bisection and golden section stop */
         csimi_local_solve_by(local, s->method, 2 * CSIMI_EPS, u, next);
         for (k = 0; k < 3; ++k) {
             const csim_real change = next[k] - r[k];
             next[k] = r[k] + s->alpha * change;
-            moved += (double)change * (double)change;
+            moved += (double)change * (double)change; /* of the whole way: a small alpha is not rest */
             size += (double)next[k] * (double)next[k];
         }
         csimi_delassus_change(s->W, c, r, next);
@@ -70,7 +71,7 @@ static void csimi_percontact_open(csimi_percontact *s, csimi_impulse_run *run) {
 }
 
 CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
-    const double still = 1e-2 * run->target * run->target;
+    const double still = 1e-2 * run->target * run->target; /* squares: a relative change of a tenth of the target */
     csimi_percontact s;
     bool on = true;
     csimi_percontact_open(&s, run);

@@ -82,6 +82,7 @@ static void csimi_cond_reject(csimi_cond *c) {
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE) csimi_cond_unite(c);
 }
 
+/* Back to the best iterate for Chebyshev and Barzilai-Borwein, without what they remember of earlier ones. */
 static void csimi_cond_restart(csimi_cond *c) {
     csimi_cond_copy(c, c->map.v, c->policy.best);
     c->ring.since = 0;

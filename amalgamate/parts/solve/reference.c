@@ -9,13 +9,14 @@ struct csim_reference {
     csimi_heap heap;
     void *tree, *blocks, *delassus; /* three allocations: each is sized by what the one before found */
     size_t tree_bytes, blocks_bytes, delassus_bytes;
-    csimi_factor factor;
+    csimi_factor factor; /* P A P' = L L' */
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] */
     csim_real *load, *v; /* [3n] */
-    csim_real *W, *q;
+    csim_real *W, *q; /* [3 contacts] squared and [3 contacts]; null before the first csim_reference_impulse */
 };
 
+/* What the sizes of the problem tell; the blocks of L come after the plan. */
 static void csimi_reference_layout(csim_reference *r, csimi_arena *arena, const csim_problem *p) {
     csimi_factor_layout(&r->factor, arena, p->A.n);
     r->pieces = CSIMI_PUSH(arena, csimi_piece, csimi_pieces_count(p));
@@ -24,6 +25,7 @@ static void csimi_reference_layout(csim_reference *r, csimi_arena *arena, const 
     r->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
 }
 
+/* W and q, apart from the rest: W takes the square of the contacts and is made only when asked for. */
 static void csimi_reference_layout_delassus(csim_reference *r, csimi_arena *arena) {
     const size_t m = 3 * (size_t)r->problem->contact_count;
     r->W = CSIMI_PUSH(arena, csim_real, m * m);
@@ -33,14 +35,14 @@ static void csimi_reference_layout_delassus(csim_reference *r, csimi_arena *aren
 static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) {
     csimi_arena arena = csimi_arena_counting();
     csimi_reference_layout(r, &arena, r->problem);
-    r->tree_bytes = arena.high + 64;
+    r->tree_bytes = arena.high + 64; /* csimi_arena_in may have to align */
     r->tree = csimi_heap_alloc(&r->heap, r->tree_bytes);
     if (!r->tree) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
-    csimi_factor_plan(&r->factor, &r->problem->A, NULL);
+    csimi_factor_plan(&r->factor, &r->problem->A, NULL); /* tells how many blocks L has */
     arena = csimi_arena_counting();
-    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]); /* first[n] of them */
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
     if (!r->blocks) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
@@ -58,7 +60,7 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     int c, at = 0;
     if (!problem || !reference)
         return csimi_missing(error, "csim_create_reference", problem ? "reference" : "problem");
-    *reference = NULL;
+    *reference = NULL; /* what failed leaves nothing to destroy */
     if ((status = csim_problem_check(problem, error)) != CSIM_OK) return status;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     if (allocator) heap.hooks = *allocator;
@@ -66,9 +68,9 @@ CSIM_API csim_status csim_create_reference(const csim_problem *problem, const cs
     if (!r) return csimi_deny(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", NULL);
     CSIMI_MEMSET(r, 0, sizeof *r);
     r->heap = heap;
-    r->problem = problem;
+    r->problem = problem; /* not copied */
     if ((status = csimi_reference_factor(r, error)) != CSIM_OK) {
-        csim_destroy_reference(r);
+        csim_destroy_reference(r); /* also of what is half made */
         return status;
     }
     for (c = 0; c < problem->contact_count; c++) {
@@ -86,7 +88,7 @@ CSIM_API void csim_destroy_reference(csim_reference *r) {
     if (r->delassus) csimi_heap_free(&r->heap, r->delassus, r->delassus_bytes);
     if (r->blocks) csimi_heap_free(&r->heap, r->blocks, r->blocks_bytes);
     if (r->tree) csimi_heap_free(&r->heap, r->tree, r->tree_bytes);
-    heap = r->heap;
+    heap = r->heap; /* a copy, for it lies in what is freed */
     csimi_heap_free(&heap, r, sizeof *r);
 }
 
@@ -111,7 +113,7 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
     int i, k, m;
     if (!r || !impulse) return csimi_missing(error, "csim_reference_impulse", r ? "impulse" : "reference");
     m = 3 * p->contact_count;
-    if (!r->delassus) {
+    if (!r->delassus) { /* kept for later calls */
         csimi_reference_layout_delassus(r, &arena);
         r->delassus_bytes = arena.high + 64;
         r->delassus = csimi_heap_alloc(&r->heap, r->delassus_bytes);
@@ -123,14 +125,14 @@ CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_prob
         csim_real unit[3] = {0, 0, 0};
         unit[k % 3] = 1;
         for (i = 0; i < 3 * p->A.n; i++) r->load[i] = 0;
-        csimi_reference_scatter(r, k / 3, unit);
-        csimi_factor_solve(&r->factor, r->load, r->v);
+        csimi_reference_scatter(r, k / 3, unit); /* J' e_k */
+        csimi_factor_solve(&r->factor, r->load, r->v); /* A^-1 J' e_k */
         csimi_reference_gather(r, r->v, r->W + (size_t)m * (size_t)k);
     }
-    csimi_factor_solve(&r->factor, p->b, r->v);
+    csimi_factor_solve(&r->factor, p->b, r->v); /* the motion without impulses */
     csimi_reference_gather(r, r->v, r->q);
     for (k = 0; k < m; k++) r->q[k] += p->contacts[k / 3].phi[k % 3];
-    CSIMI_MEMSET(impulse, 0, sizeof *impulse);
+    CSIMI_MEMSET(impulse, 0, sizeof *impulse); /* no other form of W, no mu */
     impulse->contact_count = p->contact_count;
     impulse->dense = r->W;
     impulse->q = r->q;

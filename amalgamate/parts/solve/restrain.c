@@ -22,8 +22,9 @@
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
-#define CSIMI_GIVE CSIM_R(1e-3)
+#define CSIMI_GIVE CSIM_R(1e-3) /* of the mobility: as soft as a virtual node of gain 1000 */
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
+/* passes of the slip, Newton steps of a pass, conjugate gradients of a step; products of A in all */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
 
 typedef struct csimi_restrainer {
@@ -90,12 +91,12 @@ static void csimi_restrain_open(csimi_restrainer *k) {
             const csim_side *s = side ? &contact->b : &contact->a;
             if (s->count > 0 && contact->mass[side] > 0) mobility += 1 / contact->mass[side];
             for (at = s->first; at < s->first + s->count && !(contact->mass[side] > 0); ++at)
-                for (i = 0; i < 9; ++i) {
+                for (i = 0; i < 9; ++i) { /* tr(J D^-1 J') / 3, D the diagonal of A */
                     const csim_term *t = p->terms + at;
                     mobility += t->J[i] * t->J[i] / p->A.val[9 * (ptrdiff_t)p->A.diag[t->block] + 4 * (i % 3)] / 3;
                 }
         }
-        k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1;
+        k->give[c] = mobility > 0 ? CSIMI_GIVE * mobility : 1; /* no side moves: any number will do */
         if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) k->give[c] += csimi_max(contact->omega[0], contact->omega[1]);
         k->slip[c] = 0;
     }
@@ -125,7 +126,7 @@ static csimi_wide csimi_restrain_value(csimi_restrainer *k, const csim_real *v) 
     }
     csimi_problem_load(p, k->lambda, k->sum);
     for (i = 0; i < 3 * p->A.n; ++i) value += (csimi_wide)v[i] * (k->sum[i] / 2 - (csimi_wide)p->b[i]);
-    csimi_less_product(&p->A, v, k->sum);
+    csimi_less_product(&p->A, v, k->sum); /* the slope */
     for (i = 0; i < 3 * p->A.n; ++i) value -= (csimi_wide)v[i] * k->sum[i] / 2; /* v'(b + J'lambda - sum) = v'A v */
     ++k->products;
     return value;
@@ -143,11 +144,11 @@ static void csimi_restrain_derivative(csimi_restrainer *k) {
         csimi_restrain_trial(k, c, k->v, t);
         for (i = 0; i < 3; ++i) {
             at[i] = (csimi_wide)t[i];
-            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1;
+            D[4 * i] = none || l[i] < t[i] || l[i] > t[i] ? 0 : 1; /* derivative of a clip: 1 where t passed through */
         }
-        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0])
+        if (cone && !none && t[1] * t[1] + t[2] * t[2] > mu * l[0] * mu * l[0]) /* t is off the cone */
             csimi_cone_derivative((csimi_wide)mu, at, D);
-        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c];
+        for (i = 0; i < 9; ++i) G[i] = (csim_real)D[i] / k->give[c]; /* t falls by J v / give */
     }
 }
 
@@ -160,7 +161,7 @@ static void csimi_restrain_product(void *context, const csim_real *x, csim_real 
         csim_real u[3], *row = k->rows + 3 * (ptrdiff_t)c;
         (void)csimi_contact_motion(p, p->contacts + c, x, u);
         csimi_mul3(k->G + 9 * (ptrdiff_t)c, u, row);
-        for (i = 0; i < 3; ++i) row[i] = -row[i];
+        for (i = 0; i < 3; ++i) row[i] = -row[i]; /* so that b - sum is (A + J'G J) x */
     }
     csimi_problem_load(p, k->rows, k->sum);
     csimi_less_product(&p->A, x, k->sum);
@@ -182,7 +183,7 @@ static bool csimi_restrain_diagonal(csimi_restrainer *k, csim_real *inverse) {
                 csim_real J[9], GJ[9], *D = inverse + 9 * (ptrdiff_t)p->terms[at].block;
                 csimi_matmul(contact->R, p->terms[at].J, J);
                 csimi_matmul(k->G + 9 * (ptrdiff_t)c, J, GJ);
-                for (i = 0; i < 9; ++i)
+                for (i = 0; i < 9; ++i) /* of this block with itself: it only preconditions */
                     D[i] += J[i / 3] * GJ[i % 3] + J[3 + i / 3] * GJ[3 + i % 3] + J[6 + i / 3] * GJ[6 + i % 3];
             }
         }
@@ -203,7 +204,7 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         csimi_wide fall = 0, next = value;
         csim_real share = 1;
         csimi_restrain_derivative(k);
-        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break;
+        if (!csimi_restrain_diagonal(k, k->krylov + 4 * m)) break; /* where csimi_gradients reads them */
         for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i], k->way[i] = 0;
         if (csimi_gradients(k->p->A.n, csimi_restrain_product, k, k->next, k->way, CSIM_R(1e-3), CSIMI_GIVE_INNER,
                             k->krylov) < 0)
@@ -212,17 +213,17 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
         for (look = 0; look < 12; ++look, share /= 2) {
             for (i = 0; i < m; ++i) k->next[i] = k->v[i] + share * k->way[i];
             next = csimi_restrain_value(k, k->next);
-            if (next < value - CSIMI_WIDE(1e-4) * (csimi_wide)share * fall) break;
+            if (next < value - CSIMI_WIDE(1e-4) * (csimi_wide)share * fall) break; /* Armijo's rule */
         }
-        if (look == 12) break;
-        CSIMI_MEMCPY(k->v, k->next, (size_t)m * sizeof *k->v);
+        if (look == 12) break; /* no share of the way lowers the value */
+        CSIMI_MEMCPY(k->v, k->next, (size_t)m * sizeof *k->v); /* lambda and sum belong to it already */
         if (value - next <= 4 * (csimi_wide)CSIMI_EPS * (next < 0 ? -next : next)) break;
         value = next;
     }
-    (void)csimi_restrain_value(k, k->v);
+    (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (share b + J'lambda), twice: the second time for what the first left. */
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. */
 static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y,
                                   const csim_tasks *tasks) {
     const csim_problem *p = k->p;
@@ -261,16 +262,16 @@ static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x,
 static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
     static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
     const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
-    csimi_wide best = 0;
+    csimi_wide best = 0; /* of no impulses at all */
     int i;
     s[0] = s[1] = 0;
     for (i = 0; i < 4; ++i) {
         csimi_wide x[2], value;
         if (i == 3) {
-            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break; /* both act nearly alike: the sides are enough */
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
-            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
+            if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break; /* the least is on a side */
         } else {
             const csimi_wide *a = from[i], *d = way[i];
             const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
@@ -308,7 +309,7 @@ static bool csimi_restrain_doubts(csimi_restrainer *k, const csim_real *lambda) 
     int c;
     csimi_restrain_open(k);
     for (c = 0; c < p->contact_count; ++c) {
-        const csimi_wide mass = (csimi_wide)(CSIMI_GIVE / k->give[c]);
+        const csimi_wide mass = (csimi_wide)(CSIMI_GIVE / k->give[c]); /* effective mass, kg */
         asked += mass * mass * csimi_sum_dot(3, p->contacts[c].phi, p->contacts[c].phi);
     }
     return csimi_sum_dot(3 * p->contact_count, lambda, lambda) > CSIMI_GIVE_FAR * asked;
@@ -324,7 +325,7 @@ static void csimi_restrain_giving(csimi_restrainer *k) {
             const csim_contact *contact = k->p->contacts + c;
             csim_real u[3];
             (void)csimi_contact_motion(k->p, contact, k->v, u);
-            u[1] += contact->phi[1], u[2] += contact->phi[2];
+            u[1] += contact->phi[1], u[2] += contact->phi[2]; /* ground that moves slides too */
             if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC))
                 k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
         }
@@ -350,7 +351,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         csimi_restrain_feasible(p, solution->lambda, k.rows);
         if (csimi_restrain_doubts(&k, k.rows)) {
             csimi_restrain_giving(&k);
-            csimi_restrain_feasible(p, solution->lambda, k.rows);
+            csimi_restrain_feasible(p, solution->lambda, k.rows); /* rows was scratch in there */
             if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
                 CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         }
@@ -359,7 +360,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     }
     for (i = 0; i < 2 && ok; ++i) {
         ok = csimi_restrain_motion(&k, false, lambda[i], v[i], tasks);
-        g[i] = csimi_restrain_work(p, lambda[i], k.free, true);
+        g[i] = csimi_restrain_work(p, lambda[i], k.free, true); /* lambda'(J A^-1 b + phi) */
         for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
     }
     if (ok) csimi_restrain_shares(G, g, s);

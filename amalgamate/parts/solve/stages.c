@@ -8,6 +8,7 @@ enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 /* ---- what both of them need of impulses */
 
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
+    /* not csim_project: it takes x for a trial impulse, shrinks it by omega, and its clip never moves the normal */
     if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
         csim_project_cone(contact->mu[0], x, x);
     else
@@ -35,7 +36,7 @@ static csim_real csimi_median(csim_real *x, int count) {
         else if (middle >= i)
             lo = i;
         else
-            break;
+            break; /* what lies between j and i equals the pivot: middle is there */
     }
     return x[middle];
 }
@@ -52,6 +53,7 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
+/* Figures of the certificate are taken to fall as the measure does; the aim is half the tolerance. */
 CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
     const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
@@ -62,7 +64,7 @@ CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int conta
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least); /* last: its ring may grow behind */
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
@@ -71,7 +73,7 @@ CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
     s->measure = s->look(s->problem);
-    if (!(s->measure < s->best_measure)) return;
+    if (!(s->measure < s->best_measure)) return; /* a NaN is no better either */
     s->best_measure = s->measure;
     CSIMI_MEMCPY(s->best, s->x, (size_t)s->length * sizeof *s->best);
 }
@@ -82,7 +84,7 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
 }
 
 CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) {
-    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most);
+    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most); /* a budget counts both */
 }
 
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
@@ -90,6 +92,7 @@ CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
 }
 
 CSIMI_FN void csimi_stages_log(csimi_stages *s) {
+    /* a sweep between two looks has the last measure that is known */
     for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
 }
 
@@ -98,7 +101,7 @@ static csimi_wide csimi_stages_record(csimi_stages *s) {
     csim_real *f, *p;
     int i;
     csimi_anderson_slot(&s->anderson, &f, &p);
-    CSIMI_MEMCPY(f, s->x, (size_t)s->length * sizeof *f);
+    CSIMI_MEMCPY(f, s->x, (size_t)s->length * sizeof *f); /* x before the sweep, until it is subtracted */
     s->pass(s->problem);
     ++s->sweeps;
     for (i = 0; i < s->length; ++i) {
@@ -111,7 +114,8 @@ static csimi_wide csimi_stages_record(csimi_stages *s) {
 /* Replaces x by Anderson's combination, made feasible. */
 static void csimi_stages_extrapolate(csimi_stages *s) {
     csimi_anderson_step(&s->anderson, s->metric, s->x, s->tasks);
-    if (s->anderson.count < 2) return;
+    if (s->anderson.count < 2) return; /* one pair alone gives p, which x is already */
+    /* weights of either sign lead out of the cones */
     s->project(s->problem);
     s->moved(s->problem);
 }
@@ -137,6 +141,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         ++since;
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
+        /* measured is what a sweep left, no extrapolation, and every second time: a look costs as much as a sweep */
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
@@ -144,14 +149,15 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
             halved = s->best_measure;
             since = 0;
         }
-        if (eps > 0 ? count >= budget : since >= budget) break;
+        if (eps > 0 ? count >= budget : since >= budget) break; /* eps 0: a patience */
+        /* accurate enough for a proximal step: the sweep changes little against what the step itself has changed */
         if (eps > 0 && change < 2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
             *settled = true;
             break;
         }
         if (change > CSIMI_WIDE(1.5) * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
-            least = (csimi_wide)CSIMI_HUGE;
+            least = (csimi_wide)CSIMI_HUGE; /* a new window begins its own record */
             ++s->rejections;
         } else {
             if (change < least) least = change;
@@ -167,7 +173,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    csimi_wide eps = CSIMI_WIDE(1e-2);
+    csimi_wide eps = CSIMI_WIDE(1e-2); /* of the mean eigenvalue of each W_cc */
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;
@@ -175,6 +181,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
         CSIMI_MEMCPY(s->centre, s->x, (size_t)s->length * sizeof *s->centre);
         s->prepare(s->problem, eps);
         count = csimi_stages_run(s, eps, CSIMI_STAGES_INNER, &settled);
+        /* not settled: more compliance; within a third or two thirds of the sweeps: less, nearer to the true W */
         if (!settled)
             eps = eps * 3 < 1 ? eps * 3 : 1;
         else if (count < CSIMI_STAGES_INNER / 3 + 1)
@@ -183,5 +190,5 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
             eps *= CSIMI_WIDE(0.3);
         if (eps < CSIMI_WIDE(1e-9)) eps = CSIMI_WIDE(1e-9);
     }
-    s->prepare(s->problem, 0);
+    s->prepare(s->problem, 0); /* W itself again: who goes on sweeps the true problem */
 }

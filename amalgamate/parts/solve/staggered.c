@@ -28,6 +28,7 @@ static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int c
 
 CSIMI_LAYOUT_BYTES(staggered, staggered)
 
+/* Laws whose normal impulse and friction are two problems. */
 static bool csimi_staggered_splits(const csim_contact *law) {
     return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;
 }
@@ -81,6 +82,7 @@ static void csimi_staggered_friction(void *context, csim_real *x) {
         if (s->sides > 0)
             csimi_staggered_polygon(s, law->mu[0] * held[0], p + 1);
         else
+            /* mu[1] is read under the anisotropic law only */
             csim_project_ellipse(law->mu[0] * held[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0], p + 1,
                                  p + 1);
     }
@@ -89,7 +91,7 @@ static void csimi_staggered_friction(void *context, csim_real *x) {
 static void csimi_staggered_project(csimi_staggered *s, void (*project)(void *, csim_real *), double aim, int budget) {
     CSIMI_MEMCPY(s->held, s->gradient.x, 3 * (size_t)s->gradient.W->contacts * sizeof *s->held);
     s->gradient.project = project;
-    csimi_gradient_rest(&s->gradient);
+    csimi_gradient_rest(&s->gradient); /* another problem: no momentum from the last one */
     s->left -= csimi_gradient_solve(&s->gradient, aim, budget);
 }
 
@@ -110,6 +112,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
     csim_real half;
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
+    /* products of earlier runs of this call are taken off */
     s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
     s->sides = run->params->impulse.sides;
     half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
@@ -126,7 +129,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
 static void csimi_staggered_degrade(csimi_staggered *s) {
     const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
     double size;
-    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best); /* else x, the last, stays */
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
     csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size,
                             CSIMI_STAGGERED_SHARE * csimi_imin(s->watch.run->params->max_iterations, 16));
@@ -137,20 +140,22 @@ static void csimi_staggered_degrade(csimi_staggered *s) {
 }
 
 CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
-    const double still = 1e-4 * run->target * run->target;
+    const double still = 1e-4 * run->target * run->target; /* of squares: a hundredth of the target */
     csimi_staggered s;
     bool on = true;
     csimi_staggered_open(&s, run);
     while (on && s.left > 0) {
+        /* 0.05 of the natural map: with coarser projections the stagger does not get to the exact impulses */
         const double aim = 0.05 * csimi_gradient_residual(&s.gradient, s.watch.u);
         bool stands;
         csimi_staggered_project(&s, csimi_staggered_normals, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         ++s.watch.iterations;
         CSIMI_MEMCPY(s.last, s.gradient.x, 3 * (size_t)run->W->contacts * sizeof *s.last);
+        /* looked at after the normals: what is kept never penetrates */
         if (!csimi_watch_look(&s.watch, s.gradient.x, s.watch.u)) break;
         csimi_staggered_project(&s, csimi_staggered_friction, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
-        stands = s.sides > 0 && csimi_staggered_change(&s) <= still;
+        stands = s.sides > 0 && csimi_staggered_change(&s) <= still; /* a disk ends by the measure instead */
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         on = !stands;
     }

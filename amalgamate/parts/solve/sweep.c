@@ -39,17 +39,19 @@ static void csimi_sweep_pass(void *problem) {
         csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
         const csim_real *W = c->local.W, *centre = s->loop.centre + 3 * (ptrdiff_t)m;
         csimi_contact_velocity(s, c, u);
+        /* u without the contact's own impulse; the proximal term is part of the local model but for its centre */
         u[0] -= W[0] * lambda[0] + W[1] * lambda[1] + W[2] * lambda[2] + c->local.extra * centre[0];
         u[1] -= W[1] * lambda[0] + W[3] * lambda[1] + W[4] * lambda[2] + c->local.extra * centre[1];
         u[2] -= W[2] * lambda[0] + W[4] * lambda[1] + W[5] * lambda[2] + c->local.extra * centre[2];
         csimi_local_solve(&c->local, u, next);
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
-        if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
+        if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue; /* open, say: no body to tell */
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
         csimi_pieces_push_wide(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
+/* Back into the laws, which a combination of earlier impulses may leave. */
 static void csimi_sweep_project(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m;
@@ -66,12 +68,13 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
+        /* its law is one of u + omega lambda */
         if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) u[k] += contact->omega[k > 0] * lambda[k];
         x[k] = lambda[k] - c->rho * u[k];
     }
     if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ||
         csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) {
-        const csim_real normal = csimi_max(lambda[0], 0);
+        const csim_real normal = csimi_max(lambda[0], 0); /* radius by lambda_n itself, as the certificate has it */
         y[0] = csimi_max(x[0], 0);
         csimi_clip_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
     } else {
@@ -106,9 +109,9 @@ static csimi_wide csimi_sweep_look(void *problem) {
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * scale) continue;
+        if (residual <= worst * scale) continue; /* the scale below is no smaller: not the worst */
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
-        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
+        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE; /* huge of a NaN, too */
     }
     return (csimi_wide)worst;
 }
@@ -134,13 +137,15 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     int iterations, failures = 0, idle = 0;
     if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);
-    s->convex = false;
+    s->convex = false; /* first with the exact law */
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
+            /* solved with ease: nearer to the true problem */
             if (iterations < 8 && eps > CSIMI_WIDE(1e-8)) eps *= fall;
         } else if (!s->convex) {
+            /* lost: convex steps instead, about the slip of the centre; if they get lost too, more compliance */
             s->convex = true;
             ++failures;
         } else {
@@ -183,13 +188,14 @@ static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
         if (idle >= (s->loop.best_measure <= good ? CSIMI_SWEEP_FINE(s) : CSIMI_SWEEP_IDLE)) break;
         s->fine = s->loop.best_measure <= good;
         there = csimi_burst_step(s, eps, &iterations);
-        if (!(s->work > 0)) break;
+        if (!(s->work > 0)) break; /* no plan fits, or its factor costs too much */
         csimi_stages_look(&s->loop);
         if (!there && s->loop.best_measure <= good) {
+            /* good is met: only steps that began beyond it may fail, a few of them */
             if (!s->fine || ++fails > CSIMI_SWEEP_FAILS(s)) break;
             eps *= 4;
         } else if (!there) {
-            if (eps < CSIMI_WIDE(0.5)) eps *= 8;
+            if (eps < CSIMI_WIDE(0.5)) eps *= 8; /* easier, around what the step has left */
             csimi_sweep_between(s);
         } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
             eps *= CSIMI_WIDE(0.5);
@@ -218,6 +224,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 /* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
    a quarter of a megabyte at most. */
 static size_t csimi_sweep_ring(int n, int contacts) {
+    /* no square of a large n: it may not fit a size_t */
     const size_t most = 32768, rows = (size_t)n, full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
     return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
@@ -245,6 +252,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     size_t least, ring;
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
+    /* coupled: behind the ring, once their number is known */
     s->pieces = CSIMI_PUSH(arena, csimi_piece, couples ? 0 : pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -309,6 +317,7 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
     const csim_contact *contact = c->local.contact;
     const csim_real trace = c->local.W[0] + c->local.W[3] + c->local.W[5];
     csim_real mobility = 0;
+    /* a side without a mass of its own */
     if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
         return trace > 0 ? 3 / trace : 1;
     if (contact->a.count > 0) mobility += 1 / contact->mass[0];
@@ -336,6 +345,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->rho = csimi_sweep_rho(c);
         sum += (csimi_wide)c->rho * (csimi_wide)c->speed * (csimi_wide)c->speed;
         weight += (csimi_wide)c->rho;
+        /* metric of Anderson's sums: W times squares of impulses are energies, whatever the masses */
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
@@ -352,9 +362,11 @@ static bool csimi_sweep_open(csimi_sweep *s) {
         csimi_coupled *c = &s->basis.coupled;
         csimi_arena rows = csimi_arena_counting();
         size_t ring;
+        /* no more rows than the room behind the ring takes */
         if (!csimi_coupled_plan(c, s->problem, (int)(s->behind / sizeof(csimi_piece)))) return false;
         (void)csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
         if (rows.high + CSIMI_ALIGN > s->behind) return false;
+        /* rows of contacts lie at the very end; all before them is the ring's and Newton's */
         ring = (s->room - rows.high) / CSIMI_ALIGN * CSIMI_ALIGN;
         rows = csimi_arena_in((char *)s->scratch + ring, rows.high);
         s->pieces = csimi_coupled_layout_rows(c, &rows, c->factor.first[c->n], c->pieces);
@@ -370,6 +382,7 @@ static bool csimi_sweep_open(csimi_sweep *s) {
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
+    /* newton: a plan that fits, or none as yet */
     const bool newton = s->work > 0 || !s->planned, near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
     const bool looks = newton && !again && (near || csimi_burst_is_large(s));
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
@@ -382,6 +395,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
+    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap */
     if (!looks || !(s->start <= CSIMI_SWEEP_NEAR))
         csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
@@ -390,7 +404,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         else
             csimi_sweep_burst(s, good, again);
     }
-    s->loop.target = good;
+    s->loop.target = good; /* the stages behind Newton aim at no more than was asked */
     if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
         if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
         if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
@@ -405,23 +419,27 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, csim_certificate *certificate) {
+    /* a margin: the certificate comes to its figures by code of its own */
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
+    /* a small island that may not fit is planned at once: the cascade asks whether it has a Newton */
     if (!csimi_burst_is_large(s) && !csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
-        if (trial > 0) csimi_sweep_velocities(s);
+        if (trial > 0) csimi_sweep_velocities(s); /* of the best impulses: w may be of others */
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
+        /* exact for lambda: dynamics of the certificate is at rounding */
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)s->scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csimi_certify(s->problem, s->v, s->loop.x, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
+        /* without contacts v is exact: nothing to go on with */
         if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
     }
     return csimi_stages_capped(&s->loop) ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -451,7 +469,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_open(&s))
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)s.scratch); /* v = A^-1 b */
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
@@ -464,7 +482,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) { /* else the start stays */
         CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
         CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
     }

@@ -5,6 +5,7 @@
 /* CCS has a form of its own where A is no set of small bodies; on those it goes through the impulse level, where A^-1
    is exact. */
 static size_t csimi_any_ccs_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    /* which of the two runs is known with the problem alone, so there is room for either */
     return csimi_most_bytes(csimi_ccs_motion_bytes(size, params), csimi_lift_bytes(size, params));
 }
 
@@ -16,6 +17,7 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
+/* Any A will do: where it is no set of bodies W is applied by conjugate gradients. */
 static bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
@@ -26,13 +28,14 @@ static bool csimi_lift_takes(const csim_problem *problem) {
     { NULL, NULL, NULL }
 #ifdef CONDSIM_NO_IMPULSE
 #define CSIMI_LIFTED CSIMI_LEFT_OUT
-#define CSIMI_SWEEP_TAKES csimi_sweep_takes
+#define CSIMI_SWEEP_TAKES csimi_sweep_takes /* bodies alone: there is no other way to W */
 #else
 #define CSIMI_LIFTED \
     { csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve }
 #define CSIMI_SWEEP_TAKES csimi_lift_takes
 #endif
 
+/* In the order of csim_solver. */
 static const csimi_velocity_solver csimi_velocity_solvers[CSIM_SOLVER_COUNT_] = {
     /* bytes, takes, solve */
     {csimi_auto_bytes, csimi_lift_takes, csimi_auto_solve},
@@ -91,7 +94,7 @@ static const csimi_velocity_solver *csimi_velocity_solver_of(csim_solver solver)
 
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params) {
 #ifdef CONDSIM_NO_IMPULSE
-    if (params->impulse.by_impulse) return false;
+    if (params->impulse.by_impulse) return false; /* judging by lambda alone is part of the impulse level */
 #endif
     return csimi_velocity_solver_of(params->solver)->solve != NULL;
 }
@@ -111,8 +114,9 @@ CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
         const csimi_solver_traits *traits = csimi_solver_traits_of(solver);
         info.name = traits->name;
         info.text = text[solver];
-        info.velocity = csimi_velocity_solver_of(solver)->solve;
+        info.velocity = csimi_velocity_solver_of(solver)->solve; /* not null: true */
 #ifndef CONDSIM_NO_IMPULSE
+        /* AUTO has no row of its own there, it stands for SWEEP */
         info.impulse = csimi_impulse_solver_of(solver)->solve || solver == CSIM_SOLVER_AUTO;
 #endif
         info.rows = traits->rows;
@@ -126,9 +130,10 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     if (!csimi_solver_there(params)) return 0;
     most = csimi_velocity_solver_of(params->solver)->bytes(size, params);
 #ifndef CONDSIM_NO_IMPULSE
+    /* lambda is judged when the solver has given its memory back: the larger of both, not the sum */
     if (params->impulse.by_impulse) most = csimi_most_bytes(most, csimi_lift_bytes(size, NULL));
 #endif
-    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN;
+    return most > SIZE_MAX - CSIMI_ALIGN ? SIZE_MAX : most + CSIMI_ALIGN; /* a workspace may begin anywhere */
 }
 
 #ifndef CONDSIM_NO_IMPULSE
@@ -142,23 +147,23 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     csim_outcome sum = *outcome;
     const size_t mark = arena->used;
     int trial;
-    p.certify = 1;
+    p.certify = 1; /* an UNCHECKED answer would not be judged */
     for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;
-        outcome->iterations = outcome->products = outcome->rejections = 0;
+        outcome->iterations = outcome->products = outcome->rejections = 0; /* of this attempt; sum has the others */
         status = solver->solve(problem, &p, arena, tasks, solution, outcome, error);
         if (status != CSIM_OK) return status;
         sum.iterations = outcome->iterations += sum.iterations;
         sum.products = outcome->products += sum.products;
         sum.rejections = outcome->rejections += sum.rejections;
-        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
+        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK; /* a missed certificate needs no judge */
         if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
         outcome->products = sum.products;
         if (csim_certificate_worst(f) <= (double)params->tolerance &&
             f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
             return CSIM_OK;
-        p.tolerance *= CSIM_R(0.3);
+        p.tolerance *= CSIM_R(0.3); /* on from the impulses at hand */
         p.max_iterations = params->max_iterations - sum.iterations;
         if (p.max_iterations < 1) break;
     }
@@ -174,10 +179,11 @@ static csim_status csimi_problem_run(const csim_problem *problem, const csim_sol
     static const csim_outcome none = {CSIM_RESULT_NOT_FINITE, CSIM_SOLVER_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                                       {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1}};
     const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
-    *outcome = none;
+    *outcome = none; /* defined even where the solve is refused */
     outcome->solver = params->solver;
     if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (checked != CSIM_OK) return checked;
+    /* else it would run on bodies or laws that it has no code for */
     if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(params->solver)->needs);
@@ -193,6 +199,7 @@ CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim
                                          csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
     const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
+    /* rest has counted by itself: its peak becomes one of the arena */
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;
 }
@@ -211,6 +218,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           CSIMI_SOLVERS_THERE);
+    /* a NaN is an outcome, not an error */
     return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
                              error);
 }

@@ -28,13 +28,14 @@ static csim_real csimi_cond_approach(const csimi_cond *c, int node, csim_real w,
                                      const csim_real *impulse, csim_real *x) {
     csim_real y[3] = {0, 0, 0};
     int i;
-    if (node < 0) return 0;
+    if (node < 0) return 0; /* ground gives no way, and its motion is in phi */
     if (csimi_cond_is_virtual(c, node)) {
         const csim_side side = c->map.nodal.side[node - c->map.given->A.n];
         for (i = side.first; i < side.first + side.count; ++i)
             csimi_addmul3(c->map.given->terms[i].J, c->map.p + 3 * (size_t)c->map.given->terms[i].block, y);
         w = 1 / csimi_cond_kappa(c, node);
     } else {
+        /* p holds the push of lambda: without it, the velocity to which the contact answers */
         for (i = 0; i < 3; ++i) y[i] = c->map.p[3 * (size_t)node + (size_t)i] - sign * w * impulse[i];
     }
     for (i = 0; i < 3; ++i) x[i] += sign * y[i];
@@ -53,6 +54,7 @@ CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial
     return gamma;
 }
 
+/* J_v v = v_v - J_c' lambda / kappa (the paper's III-A), solved for the node. */
 static void csimi_cond_place(csimi_cond *c, int node, csim_real sign, const csim_real *impulse) {
     const csim_side side = c->map.nodal.side[node - c->map.given->A.n];
     csim_real *p = c->map.p + 3 * (size_t)node;
@@ -78,6 +80,6 @@ CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
     }
 }
 
-/* ---- distant contacts. A contact that stays open needs its virtual nodes for nothing, yet hundreds of them load the
+/* ---- distant contacts (centre.c). A contact that stays open needs no virtual nodes, yet hundreds of them load the
    diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
    are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */

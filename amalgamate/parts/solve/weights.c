@@ -13,10 +13,11 @@ static void csimi_weights_diagonal(const csimi_nodal *nodal, const unsigned char
         for (k = 0; k < nodal->side[i].count; ++k)
             for (r = 0; r < 3; ++r) {
                 const csim_real *J = term[k].J + r;
-                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]);
+                d[3 * term[k].block + r] += kappa * (J[0] * J[0] + J[3] * J[3] + J[6] * J[6]); /* of kappa J_v' J_v */
             }
-        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa;
+        for (r = 0; r < 3; ++r) d[3 * (A->n + i) + r] = kappa; /* massless: its own block is kappa I */
     }
+    /* one scalar a contact node: else gamma of a contact is no scalar and its law has no closed form */
     for (i = 0; i < nodal->count; ++i)
         if (pinned[i]) d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = (d[3 * i] + d[3 * i + 1] + d[3 * i + 2]) / 3;
 }
@@ -32,7 +33,7 @@ static void csimi_weights_couple(const csimi_nodal *nodal, int i, const csim_rea
     const csim_term *term = nodal->problem.terms + nodal->side[i].first, *end = term + nodal->side[i].count;
     csim_real *own = row + 3 * (size_t)(nodal->problem.A.n + i), kappa = nodal->kappa[i];
     int k;
-    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k];
+    for (k = 0; k < 3; ++k) own[k] -= kappa * g[k]; /* -I is the node's own part */
     for (; term < end; ++term)
         for (k = 0; k < 3; ++k)
             row[3 * (size_t)term->block + (size_t)k] +=
@@ -45,7 +46,7 @@ static double csimi_weights_take(csim_real *row, const csim_real *d, int block) 
     int k;
     for (k = 3 * block; k < 3 * block + 3; ++k) {
         sum += (double)(row[k] * row[k]) / (double)d[k];
-        row[k] = 0;
+        row[k] = 0; /* clearing the whole row would cost n for each */
     }
     return sum;
 }
@@ -66,7 +67,7 @@ static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const
     double sum = 0;
     int j, k;
     if (i >= A->n) {
-        g[r] = -1;
+        g[r] = -1; /* g = -e_r gives kappa [-J_v I], its row */
         csimi_weights_couple(nodal, i - A->n, g, row);
         return csimi_weights_take_virtual(nodal, i - A->n, row, d);
     }
@@ -75,9 +76,10 @@ static double csimi_weights_square(const csimi_nodal *nodal, int i, int r, const
     for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j) {
         const csimi_hung *h = nodal->hung + j;
         const csim_real *J = nodal->problem.terms[nodal->side[h->node].first + h->at - nodal->begin[h->node]].J;
-        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r];
+        for (k = 0; k < 3; ++k) g[k] = J[3 * k + r]; /* column r of J_v: row r of kappa J_v' [J_v -I] */
         csimi_weights_couple(nodal, h->node, g, row);
     }
+    /* blocks named twice are zero at the second visit: nothing counts twice */
     for (j = A->row[i]; j < csimi_row_end(A, i); ++j) sum += csimi_weights_take(row, d, A->col[j]);
     for (j = nodal->virtual_count ? nodal->first[i] : 0; nodal->virtual_count && j < nodal->first[i + 1]; ++j)
         sum += csimi_weights_take_virtual(nodal, nodal->hung[j].node, row, d);
@@ -97,6 +99,7 @@ CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned c
         double norm[3];
         for (r = 0; r < 3; ++r) norm[r] = csimi_weights_square(nodal, i, r, d, row) / (double)d[3 * i + r];
         for (r = 0; r < 3; ++r)
+            /* a_rr / |S_r|^2 with a_rr = 1, on contact nodes the sum of three over the sum of three */
             w[3 * i + r] = (csim_real)(pinned[i] ? 3 / (norm[0] + norm[1] + norm[2]) : 1 / norm[r]) / d[3 * i + r];
     }
 }
@@ -106,12 +109,13 @@ CSIMI_FN void csimi_weights_frobenius(const csimi_nodal *nodal, const unsigned c
 static double csimi_tridiagonal_top(int count, const double *a, const double *b) {
     double lo = a[0], hi = a[0], x, pivot;
     int i, k;
+    /* the largest eigenvalue lies between the largest diagonal entry and Gershgorin's bound */
     for (i = 0; i < count; ++i) {
         const double reach = a[i] + (i ? b[i - 1] : 0) + (i + 1 < count ? b[i] : 0);
         if (reach > hi) hi = reach;
         if (a[i] > lo) lo = a[i];
     }
-    for (k = 0; k < 50; ++k) {
+    for (k = 0; k < 50; ++k) { /* to the last bits of double */
         x = 0.5 * (lo + hi);
         pivot = a[0] - x;
         for (i = 1; i < count && pivot < 0; ++i) pivot = a[i] - x - b[i - 1] * b[i - 1] / pivot;
@@ -128,9 +132,10 @@ static void csimi_lanczos_start(int count, const csim_real *w, csim_real *q) {
     uint32_t state = 2463534242u;
     int i;
     for (i = 0; i < count; ++i) {
-        state ^= state << 13;
+        state ^= state << 13; /* xorshift (Marsaglia 2003) */
         state ^= state >> 17;
         state ^= state << 5;
+        /* 24 bits are exact in float too; sqrt(w) gives every number the same weight in the metric W^-1 */
         q[i] = ((csim_real)(state >> 8) / CSIM_R(16777216.0) - CSIM_R(0.5)) * CSIMI_SQRT(w[i]);
     }
 }
@@ -150,7 +155,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csimi_nodal *nodal, const csim_real
     for (k = 0; k < CSIMI_LANCZOS; ++k) {
         csimi_nodal_product(nodal, q, z, true, tasks);
         *products += 1;
-        a[k] = csimi_sum_dot(count, q, z);
+        a[k] = csimi_sum_dot(count, q, z); /* <q, W A q> in W^-1 */
         for (i = 0; i < count; ++i)
             z[i] = w[i] * z[i] - (csim_real)a[k] * q[i] - (k ? (csim_real)b[k - 1] * last[i] : 0);
         norm = csimi_sum_weighted(count, w_inverse, z, z);

@@ -73,6 +73,7 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->bytes = csim_certificate_bytes(n, contacts);
+    /* holds b - A v_k first, the certificate's scratch in the end */
     if (s->bytes < 3 * (size_t)n * sizeof(double)) s->bytes = 3 * (size_t)n * sizeof(double);
     s->residual = (double *)csimi_push(arena, s->bytes, 1);
 }
@@ -87,6 +88,7 @@ CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solve
 
 CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
     const csim_structure *s = problem->structure;
+    /* v must be the velocity a whole step after v_k; with elements the bodies are looked for once B is there */
     return problem->theta > CSIM_R(0.99) && ((s && s->elastic_count > 0) || csimi_bodies_take(problem));
 }
 
@@ -98,7 +100,7 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
     csim_block_matrix *B = &s->inner.A;
     int e, i, j, k, r, at = 0, end;
     B->n = p->A.n;
-    B->end = NULL;
+    B->end = NULL; /* no gaps between its rows */
     for (i = 0; i < B->n; ++i) {
         const size_t count = (size_t)(csimi_row_end(&p->A, i) - p->A.row[i]), from = (size_t)p->A.row[i];
         B->row[i] = at;
@@ -114,14 +116,15 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
                 csim_real KJ[9], JKJ[9];
                 k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
                 if (k < 0) continue;
+                /* place in B, whose rows are still those of A */
                 k += B->row[law->term[i].block] - p->A.row[law->term[i].block];
                 csimi_matmul(law->K, law->term[j].J, KJ);
                 csimi_matTmul(law->term[i].J, KJ, JKJ);
                 for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
-                if (i != j) B->col[k] = -1;
+                if (i != j) B->col[k] = -1; /* B is zero there: taken out below */
             }
     }
-    for (i = 0, k = 0, at = 0; i < B->n; ++i)
+    for (i = 0, k = 0, at = 0; i < B->n; ++i) /* row[i + 1] keeps its old value until its own turn */
         for (B->row[i] = at, end = B->row[i + 1]; k < end; ++k) {
             if (B->col[k] < 0) continue;
             if (B->col[k] == i) B->diag[i] = at;
@@ -146,7 +149,8 @@ static bool csimi_xpbd_element_pieces(const csimi_xpbd *s, csimi_xpbd_element *e
     row.contacts = &contact;
     row.terms = e->law->term;
     contact.a.count = e->law->count;
-    contact.R[0] = contact.R[4] = contact.R[8] = 1;
+    contact.R[0] = contact.R[4] = contact.R[8] = 1; /* strains are in world axes */
+    /* a block brings along those before it in its body; piece has room for 6 */
     for (k = 0; k < e->law->count; ++k) most += e->law->term[k].block - s->bodies.first[e->law->term[k].block] + 1;
     if (most > 6) return false;
     e->pieces = csimi_pieces_make(&row, &s->bodies, 0, e->piece);
@@ -174,6 +178,7 @@ static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const 
     return csimi_inverse3(KW, e->T);
 }
 
+/* An element's one visit of a substep: (1 + s K W) dlambda = -(lambda + K ((1 - d) g / n + s u)). */
 static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e) {
     const csim_real d = e->law->damping;
     csim_real u[3], way[3], rest[3], change[3];
@@ -214,6 +219,7 @@ static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next) {
 static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *W = s->W + 3 * (ptrdiff_t)c, *now = s->lambda + 3 * (ptrdiff_t)c;
+    /* omega acts on the impulse of the step, n times that of the substep */
     const csim_real drag = law->law == CSIM_LAW_INVERTIBLE ? law->omega[1] / s->inverse_n : 0;
     csim_real u[3], next[3];
     int k;
@@ -224,6 +230,7 @@ static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     csimi_xpbd_push(s, c, next);
 }
 
+/* The normal impulse by C at the end of the substep, then friction under it. */
 static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real W = s->W[3 * (ptrdiff_t)c], *now = s->lambda + 3 * (ptrdiff_t)c, n = 1 / s->inverse_n;
@@ -232,7 +239,7 @@ static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     csim_real u[3], next[3] = {0, now[1], now[2]}, C, damper;
     csimi_xpbd_velocity(s, c, u);
     C = s->gap[c] + u[0] * s->inverse_n;
-    damper = soft && C < 0 ? n * s->damping : 0;
+    damper = soft && C < 0 ? n * s->damping : 0; /* an open gap has no damper */
     next[0] = csimi_max(0, now[0] - (n * C + damper * u[0] + slow * now[0]) / (W * (1 + damper) + slow));
     csimi_xpbd_push(s, c, next);
     csimi_xpbd_rub(s, c);
@@ -263,6 +270,7 @@ static void csimi_xpbd_calm(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
     csim_real u[3], next[3] = {now[0], now[1], now[2]};
+    /* rigid contacts alone: a spring goes on pushing, a joint is held by the sweep */
     if (!(now[0] > 0) || law->law == CSIM_LAW_INVERTIBLE || csimi_xpbd_is_joint(law)) return;
     csimi_xpbd_velocity(s, c, u);
     next[0] = csimi_max(0, now[0] - u[0] / s->W[3 * (ptrdiff_t)c]);
@@ -278,9 +286,9 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->spring.damping;
-    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
+    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false; /* of B, without elements */
     csimi_problem_load(p, NULL, s->residual);
-    csimi_less_product(&p->A, start->v, s->residual);
+    csimi_less_product(&p->A, start->v, s->residual); /* all of A: elements take their part back below */
     for (i = 0; i < s->elements; ++i)
         if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
     csimi_bodies_whiten(&s->bodies, s->residual);
@@ -296,6 +304,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
         (void)csimi_contact_motion(p, p->contacts + c, start->v, s->start + 3 * (ptrdiff_t)c);
         csimi_pieces_delassus(s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
+        /* one step for both tangents, so that friction opposes the slip */
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
             if (!(D[k] > 0)) D[k] = CSIMI_HUGE; /* nothing moves this way */
@@ -308,12 +317,13 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real u[3];
     int c, i, k;
-    for (i = 0; i < n; ++i) s->w[i] += s->push[i];
+    for (i = 0; i < n; ++i) s->w[i] += s->push[i]; /* its part of the load b - B v_k */
+    /* from zero each time: XPBD knows no warm start */
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
     for (i = 0; i < s->elements; ++i)
         for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
     for (i = 0; i < rows; ++i) {
-        c = (s->odd ? rows - 1 - i : i) - s->elements;
+        c = (s->odd ? rows - 1 - i : i) - s->elements; /* below 0: elements, first on the way forth */
         if (c < 0)
             csimi_xpbd_stretch(s, s->element + s->elements + c);
         else if (csimi_xpbd_is_joint(s->problem->contacts + c))
@@ -322,6 +332,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
             csimi_xpbd_touch(s, c);
     }
     s->odd = !s->odd;
+    /* gaps and strains by the swept velocity, before the velocity pass takes from it what only pushed out */
     for (c = 0; c < contacts; ++c) {
         csimi_xpbd_velocity(s, c, u);
         s->gap[c] += u[0] * s->inverse_n;
@@ -332,7 +343,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     }
     for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
-    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i];
+    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
 }
 
 /* to = v_k + E^-1 w */
@@ -352,6 +363,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
     for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
     outcome->iterations = outcome->outer = s->substeps;
+    /* first move: both begin at v_k, which v overwrites */
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
     csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
@@ -378,7 +390,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
     if (s.elements > 0) csimi_xpbd_split(&s);
-    if (!csimi_bodies_take(&s.inner))
+    if (!csimi_bodies_take(&s.inner)) /* of B: that of A may couple bodies */
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
     outcome->solver = CSIM_SOLVER_XPBD;

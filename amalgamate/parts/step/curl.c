@@ -18,6 +18,7 @@ static void csimi_curl_layout(csimi_curl *c, size_t blocks, csimi_arena *arena) 
 CSIMI_FN size_t csimi_curl_scratch(const csimi_counts *n) {
     csimi_curl c;
     csimi_arena arena = csimi_arena_counting();
+    /* no more islands than blocks */
     csimi_curl_layout(&c, n->frames > 0 ? (size_t)csimi_blocks_of(n) : 0, &arena);
     return arena.used;
 }
@@ -33,9 +34,9 @@ static bool csimi_curl_far(const csim_world *w, const csimi_step_frame *f, csimi
     bool any = false;
     int i, k;
     for (k = 0; k < f->island_count; k++) c->most[k] = 0;
-    for (i = first; i < first + s->frame_count; i++) {
+    for (i = first; i < first + s->frame_count; i++) { /* frames alone: nodes do not turn */
         const size_t at = 3 * (size_t)i;
-        if (f->skip[i] || f->island[i] < 0) continue;
+        if (f->skip[i] || f->island[i] < 0) continue; /* given */
         k = f->island[i];
         c->most[k] = csimi_max(c->most[k], csim_length(csim_sub(csimi_load3(f->v + at), csimi_load3(f->aim + at))));
     }
@@ -51,11 +52,11 @@ static bool csimi_curl_far(const csim_world *w, const csimi_step_frame *f, csimi
 /* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
    minimises, less the work of the contacts. Leaves A and b of that place. */
 static void csimi_curl_slopes(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_curl *c, bool start) {
-    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks; /* J'lambda of the last solve */
     int i, k;
     for (i = 0; i < 3 * f->blocks; i++) {
         k = f->island[i / 3];
-        f->v_end[i] = f->aim[i];
+        f->v_end[i] = f->aim[i]; /* islands that do not go on stay at their v* */
         if (!start && k >= 0 && c->on[k]) f->v_end[i] += c->share[k] * (f->v[i] - f->aim[i]);
     }
     csimi_linearise(w, f, step, f->v_end);
@@ -73,6 +74,7 @@ static bool csimi_curl_less(const csimi_step_frame *f, csimi_curl *c) {
     int k;
     for (k = 0; k < f->island_count; k++) {
         if (!c->on[k] || !(c->slope[k] > -0.3 * c->begin[k])) continue;
+        /* where the secant of both slopes is 0; begin is below 0 */
         c->share[k] *= csimi_max(CSIM_R(0.1), (csim_real)(-c->begin[k] / (c->slope[k] - c->begin[k])));
         any = true;
     }
@@ -93,7 +95,7 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     if (w->store.state.frame_count == 0) return false;
     if (csimi_keeps(w) && (f->stats->flags & CSIM_FLAG_UNCERTIFIED)) return false;
     if (pass == 1) {
-        CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+        CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks); /* the first solve took forces at q_k */
         CSIMI_MEMSET(c->on, 1, (size_t)f->island_count);
     }
     if (!csimi_curl_far(w, f, c)) return false;
@@ -105,12 +107,13 @@ CSIMI_FN bool csimi_cables_curl(csim_world *w, csimi_step_frame *f, const csimi_
     csimi_curl_slopes(w, f, step, c, true);
     for (k = 0; k < f->island_count; k++) {
         c->begin[k] = c->slope[k];
-        c->share[k] = c->on[k] ? csimi_min(1, 2 * CSIMI_TURN / c->most[k]) : 0;
+        c->share[k] = c->on[k] ? csimi_min(1, 2 * CSIMI_TURN / c->most[k]) : 0; /* a radian of turn at most */
     }
+    /* line search; what it does not find in eight looks the next pass goes on from */
     for (look = 0; look < 8; look++) {
         csimi_curl_slopes(w, f, step, c, false);
         if (!csimi_curl_less(f, c)) break;
     }
-    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks); /* A and b are those of there */
     return true;
 }

@@ -2,14 +2,14 @@
 #include "private.h"
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    size_t objects = (size_t)n->shapes + (size_t)n->bodies;
+    size_t objects = (size_t)n->shapes + (size_t)n->bodies; /* one a shape, one a body of nodes */
     d->object = CSIMI_PUSH(arena, csimi_object, objects);
     d->lower = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->upper = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->group = CSIMI_PUSH(arena, int, objects);
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
-    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links); /* twice: sorting wants a second half */
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
@@ -38,16 +38,18 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     o->kind = kind;
     o->body = body;
     o->item = item;
+    /* m, half of the contact distance: the other object brings the other half */
     o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
-    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin;
+    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
     m = csim_v3(o->margin, o->margin, o->margin);
     csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
     csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
     if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
-    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0;
+    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0; /* what lies in bed meets only what is awake */
+    /* a negative group pairs with its like too: links of one tree may meet */
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
     if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
@@ -60,11 +62,11 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
+    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v; /* t: skin around the shape */
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
     d->frame->margin[shape] = 0;
-    if (s->skin[shape].disabled) return;
+    if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -73,7 +75,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
         turn = V->w;
         v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn)); /* no point is faster */
     } else if (b->kind == CSIM_BODY_TREE) {
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
@@ -84,13 +86,14 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         turn = csimi_load3(u + 3);
         v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
         speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
-        if (b->motion == CSIM_DYNAMIC)
+        if (b->motion == CSIM_DYNAMIC) /* what the user pushes with in this step, and gravity beyond its single share */
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
     d->object[d->count].v = v;
+    /* a ball that turns about its middle stays where it is */
     d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
@@ -99,7 +102,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
 static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_store *s = &d->world->store;
     const csimi_body *b = s->body + slot;
-    bool particle = b->kind == CSIM_PARTICLE;
+    bool particle = b->kind == CSIM_PARTICLE; /* else one object for the whole surface of a body of nodes */
     int i, n = particle ? 1 : b->surface_count;
     csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
@@ -111,9 +114,9 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
-        speed2 = csimi_max(speed2, csim_dot(v, v));
+        speed2 = csimi_max(speed2, csim_dot(v, v)); /* the fastest node widens the bounds of all */
         push2 = csimi_max(push2, csim_dot(f, f));
-        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1);
+        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
                      CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
@@ -142,7 +145,7 @@ static void csimi_add_objects(csimi_detector *d) {
 static void csimi_add_still_objects(csimi_detector *d) {
     const csimi_store *s = &d->world->store;
     int i;
-    d->first_still = d->count;
+    d->first_still = d->count; /* objects before it are awake */
     d->near_count = csimi_still_near(d);
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
@@ -150,6 +153,7 @@ static void csimi_add_still_objects(csimi_detector *d) {
         if (b->disabled) continue;
         if (b->shape_count > 0)
             csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        /* near is sorted by slot and lists each edge of a cable: the body is one object, once */
         else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);
     }
@@ -160,7 +164,7 @@ static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
     csim_world *w = d->world;
     csimi_step_frame *f = d->frame;
     f->stats->pairs = csimi_imax(f->stats->pairs, pairs);
-    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs);
+    w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, pairs); /* the largest seen, to be asked for */
     if (pairs <= w->store.capacity.pairs) return CSIM_OK;
     f->stats->flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", (double)pairs,
@@ -175,19 +179,21 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
     d.frame = f;
-    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
+    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1; /* (3 - e) / 2 at e = 0 */
     d.fall = csim_length(csimi_load3(w->store.state.gravity));
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
-    csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
+    csimi_list_excluded(&d, d.excluded + w->store.capacity.links); /* the second half is room to sort */
+    /* one table for either: pairs of kept rows, or pairs of shapes that stand */
     if (csimi_keeps(w))
         csimi_index_kept(w, &d.kept, d.kept_next);
     else
         csimi_index_standing(&d);
-    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
+    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w); /* they wake with theirs */
     d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
     csimi_add_still_objects(&d);
+    /* vertices ask on which side of a sheet they were; sheets in bed are not counted */
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
@@ -195,12 +201,15 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #if CSIMI_SIDE_BY_SIDE
     csimi_collide_early(&d, pairs, arena);
 #endif
+    /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
-    for (i = 0; i < d.first_still; i++)
+    for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    /* edges have a broad phase of their own, in the same room for pairs */
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
-    if (d.woke) return CSIMI_AGAIN;
-    f->stats->contacts = d.needed;
+    if (d.woke) return CSIMI_AGAIN; /* somebody who woke is not among the objects */
+    f->stats->contacts = d.needed;  /* those beyond the capacity too */
+    /* sleepers' contacts and rows of rolling take room in the same capacity */
     d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->def.capacity.contacts = csimi_imax(w->def.capacity.contacts, d.needed);
     csimi_pop(arena, mark);
@@ -232,11 +241,11 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     csim_real gap;
     uint32_t feature;
     csim_vec3 n;
-    if (f->shape_b >= 0)
+    if (f->shape_b >= 0) /* node against shape: the shape's own distance, also round corners */
         return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
                                    &feature) -
                f->radius;
-    if (f->surface_b >= 0)
+    if (f->surface_b >= 0) /* against the surface of a solid */
         return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
                    ? gap - f->radius
                    : 0; /* farther than it was */
@@ -247,5 +256,6 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     (void)w;
     (void)surfaces;
 #endif
+    /* else by what both points, which met at one place, have moved apart along the normal that turns with b */
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }

@@ -38,10 +38,11 @@ typedef struct csimi_edge_meeting {
 /* Whether the edge may come within reach, and nearer than the line between its ends' distances: the distance to what is
    convex is convex along it, so it stays above the tangents at its ends, which are lowest where they meet. */
 static bool csimi_edge_bulges(const csimi_edge_meeting *m, csim_real reach) {
+    /* t goes along the edge from 0 to 1; slopes are by t */
     const csim_real fall = m->end[1] - m->end[0], opening = m->slope[1] - m->slope[0];
     csim_real t;
-    if (m->shape->field) return true;
-    if (!(opening > 0)) return false;
+    if (m->shape->field) return true; /* levels and meshes need not be convex */
+    if (!(opening > 0)) return false; /* the distance is as good as linear: the nodes say all */
     t = csimi_clamp((fall - m->slope[0]) / -opening + 1, 0, 1);
     return m->end[0] + m->slope[0] * t < reach && (fall - m->slope[0]) * t > m->edge.radius / 20;
 }
@@ -58,7 +59,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     const csim_real bulge = ((1 - along) * m->end[0] + (1 + along) * m->end[1]) / 2 - r - t->gap;
     const csim_real left = csimi_clamp((r / 2 - bulge) / 4, 0, r / 10);
     csimi_found_contact *c;
-    if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return;
+    if (csimi_abs(along) > CSIM_R(0.999) || bulge < r / 20) return; /* at an end: the node has it */
     c = csimi_next_found(
         d, m->a->body, m->b->body,
         csimi_mix64(csimi_side_key(s, m->a->body, (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
@@ -128,11 +129,12 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
         const csim_vec3 x = csimi_load3(s->state.x + 3 * node[0]), y = csimi_load3(s->state.x + 3 * node[1]);
         const csim_real half = csim_length(csim_sub(y, x)) / 2;
         const csim_vec3 middle = csim_scale(CSIM_R(0.5), csim_add(x, y));
+        /* from cheap to dear: bounds, the level under the edge, distances of its ends, the collision itself */
         if (!csimi_near(d, b, middle, a->margin + half + A->radius + A->surface.thickness) ||
             csimi_edge_over_plane(&m, x, y, reach + A->radius + A->surface.thickness) ||
             !csimi_edge_set(s, &m, reach) || !csimi_edge_bulges(&m, reach + m.edge.radius))
             continue;
         n = csim_collide(&m.edge, m.at, m.shape, m.pose, s->hull, reach, out, room);
-        for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i);
+        for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i); /* n: those without room too */
     }
 }

@@ -3,24 +3,27 @@
 
 /* ---- ids and filters */
 
+/* Folds a number into a hash of 64 bits, so that names of many parts seldom meet. */
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
-    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-    h ^= h >> 30;
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
+    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
     h *= 0xbf58476d1ce4e5b9ull;
     h ^= h >> 27;
     return h;
 }
 
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+    /* with the generation: a body that takes over a slot has no contacts of the one before */
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
 }
 
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
+    /* by its number in the body: its place among all shapes changes when other bodies go */
     return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
 }
 
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
-    return csimi_side_key(s, slot, part | 0x40000000u);
+    return csimi_side_key(s, slot, part | 0x40000000u); /* apart from shapes of the same number */
 }
 
 CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape) {
@@ -33,7 +36,7 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, i
     csim_pair_info p;
     p.body_a = csimi_body_id_of(w, a);
     p.body_b = csimi_body_id_of(w, b);
-    p.shape_a = csimi_own_shape(s, a, shape_a);
+    p.shape_a = csimi_own_shape(s, a, shape_a); /* as the user counts them */
     p.shape_b = csimi_own_shape(s, b, shape_b);
     p.material_a = A->material;
     p.material_b = B->material;
@@ -55,11 +58,11 @@ CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *ot
     d->excluded_count = 0;
     for (i = 0; i < s->count.links; i++) {
         const csimi_link *l = s->link + i;
-        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue;
+        if (!l->alive || !l->apart || csimi_link_broken(s, l)) continue; /* a broken joint keeps nobody apart */
         d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
                                            (uint64_t)csimi_imax(l->body[0], l->body[1]);
     }
-    csimi_radix_sort(d->excluded_count, &d->excluded, &other);
+    csimi_radix_sort(d->excluded_count, &d->excluded, &other); /* by the upper 32 bits, the low slot */
 }
 
 static bool csimi_excluded(const csimi_detector *d, int a, int b) {
@@ -72,7 +75,7 @@ static bool csimi_excluded(const csimi_detector *d, int a, int b) {
         else
             end = middle;
     }
-    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++)
+    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++) /* sorted by the low one alone */
         if (d->excluded[first] == pair) return true;
     return false;
 }
@@ -81,10 +84,10 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
     const csim_world *w = d->world;
     const csim_surface_def *p = csimi_surface_def_of(&w->store, a, shape_a),
                            *q = csimi_surface_def_of(&w->store, b, shape_b);
-    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
-    if (p->group > 0 && p->group == q->group) return false;
+    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false; /* both must want it */
+    if (p->group > 0 && p->group == q->group) return false;                         /* 0: no group */
     if (csimi_excluded(d, a, b)) return false;
-    if (w->def.filter) {
+    if (w->def.filter) { /* last, for it costs a call of the user's */
         csim_pair_info info = csimi_pair_of(w, a, shape_a, b, shape_b);
         return w->def.filter(w->def.callback_user, &info);
     }
@@ -96,8 +99,8 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
-    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL;
-    d->needed++;
+    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL; /* not counted: it is none */
+    d->needed++; /* counted without room too, so that a failed step tells how much it wants */
     if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
@@ -105,7 +108,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->part_a = c->part_b = -1;
+    c->part_a = c->part_b = -1; /* of a body of nodes, until told else */
 #if CSIMI_HAS_NODES
     c->shape_b = c->surface_b = c->self = -1;
 #endif
@@ -120,7 +123,7 @@ CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_
     c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->part_a = a->item;
     c->part_b = b->item;
-    c->meet = c->point_a = point;
+    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
     c->normal = normal;
     c->gap = gap;
     c->a = csimi_shape_place(s, a->item, point);
@@ -131,7 +134,7 @@ CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_
 /* ---- geometry that narrow phases share */
 
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
-    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
+    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object); /* its margin in them */
     return x.x >= lo[0] - grow && x.x <= hi[0] + grow && x.y >= lo[1] - grow && x.y <= hi[1] + grow &&
            x.z >= lo[2] - grow && x.z <= hi[2] + grow;
 }
@@ -148,6 +151,7 @@ CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
 
 /* The point `meet` moving with a triangle, whose foot has the weights; with the edge first that the foot is nearest. */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
+    /* the corner with the least weight faces that edge, and goes last */
     const int last = foot[0] < foot[1] && foot[0] < foot[2] ? 0 : foot[1] < foot[2] ? 1 : 2;
     csimi_place at;
     csim_real weight[3];
@@ -156,6 +160,6 @@ CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, con
         corner[k] = node[(last + 1 + k) % 3];
         weight[k] = foot[(last + 1 + k) % 3];
     }
-    at = csimi_place_face(corner, weight, 0);
+    at = csimi_place_face(corner, weight, 0); /* the foot itself */
     return csimi_place_off_face(s, corner, weight, csim_sub(meet, csimi_place_point(s, &at)));
 }

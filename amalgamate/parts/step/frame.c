@@ -18,11 +18,13 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
 CSIMI_FN int csimi_most_side(const csimi_counts *n) {
     const int rigid = CSIMI_HAS_RIGID && n->rigids > 0 ? 2 : 1; /* where none moves, they have no terms */
     const int side = n->tets + n->membranes + n->frames > 0 ? 3 : rigid; /* faces of solids, edges of cables */
+    /* a link has terms up its path to the root */
     return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
 }
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
+    /* where bodies do not meet, b has no terms; soft rows hold on to a massless coordinate too: 2 side + 1 */
     return (CSIMI_MEETS ? 2 : 1) * side * n->contacts +
            2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
@@ -41,6 +43,7 @@ static int *csimi_next_ints(int **at, size_t count) {
     return x;
 }
 
+/* The state after the step: velocities and positions of every kind. */
 static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
 #define CSIMI_X(kind, axis, per, velocity, rep, force) \
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 3 * (per) * (size_t)n->axis);
@@ -54,6 +57,7 @@ static void csimi_next_layout(csimi_step_frame *f, const csimi_counts *n, csimi_
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)csimi_most_aggregates(n);
+    /* positions of two-step worlds, which have no trees */
     const size_t drift = 3 * (size_t)n->nodes + 7 * (size_t)n->rigids + 4 * (size_t)n->frames;
     const bool early = !CSIMI_TOLD_APART || n->springs > 0; /* the solve of what is elastic looks where it ends */
     csim_real *real;
@@ -70,14 +74,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.com = csimi_next_reals(&real, 3 * (size_t)n->rigids);
     f->drift.rotation = csimi_next_reals(&real, 4 * (size_t)n->rigids);
     f->drift.frame = csimi_next_reals(&real, 4 * (size_t)n->frames);
+    /* velocities to compare with, and behind them J'lambda (curl.c) or parts of b (joint_rows.c) */
     f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
-    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, 2 * blocks); /* missed behind it */
     f->missed = f->skip ? f->skip + blocks : NULL;
     f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->told = CSIMI_PUSH(arena, csimi_told_contact, n->contacts);
     f->found = (csimi_found_contact *)f->told;
-    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
+    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0); /* bounded frames alone */
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
 #endif
@@ -86,7 +91,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
-    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2);
+    number = CSIMI_PUSH(arena, int, (5 + 2 * CSIMI_UNITES) * blocks + 2 * rows + 2); /* 2: one more each */
     f->island = csimi_next_ints(&number, blocks);
     f->local = csimi_next_ints(&number, blocks);
     f->island_blocks = csimi_next_ints(&number, blocks);
@@ -104,9 +109,10 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    /* the solve writes over all behind this mark: it is read before the solve, or written after it */
     f->solved_in = arena->used;
     if (!early) csimi_next_layout(f, n, arena);
-    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    if (CSIMI_TOLD_APART) f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts); /* gone with the solve */
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);

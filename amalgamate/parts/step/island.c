@@ -57,7 +57,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes, rigids = csimi_most_rigids(n);
     int blocks = csimi_blocks_of(n) - 2 * (n->rigids - rigids), matrix_blocks = n->matrix_blocks;
     int rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids);
+    if (CSIMI_ALONE) matrix_blocks = csimi_imin(matrix_blocks, 4 * rigids); /* a body's 2 x 2 blocks */
     csimi_island_layout(&p, blocks, rows, aggregates, csimi_most_links(n), csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = matrix_blocks;
@@ -66,10 +66,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
+    /* nothing but small bodies: 14 is CSIMI_BODY_TREE, the largest tree with a dense inverse */
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0; /* dense inverses: 1 a node, 2 x 2 a body */
     if (n->coords > 0 || merged)
         size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
@@ -118,7 +119,7 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
             square += csim_dot(d, d) / (csim_real)(i - start);
         }
         csimi_store3(f->aggregate_centre + 3 * k, centre);
-        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9));
+        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9)); /* > 0 also of a single node */
     }
 }
 
@@ -141,7 +142,7 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
         f->aggregate_of[first + i] = k;
         csimi_store3(f->aggregate_centre + 3 * k, csimi_load3(s->link_pose + 7 * tree->first_link));
         f->aggregate_radius[k] = 1;
-        if (i + 1 == tree->block_count) break;
+        if (i + 1 == tree->block_count) break; /* an odd last block is alone */
         f->aggregate_of[first + i + 1] = k;
         f->aggregate_radius[k] =
             CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) / csimi_block_trace(&w->store.A, first + i));
@@ -159,7 +160,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
             f->aggregates += b->aggregate_count;
         } else if (CSIMI_HAS_RIGID && b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
             int block = s->count.nodes + 2 * b->rigid;
-            const csim_real *I = s->state.inertia + 9 * b->rigid;
+            const csim_real *I = s->state.inertia + 9 * b->rigid; /* tr I = 2 sum m r^2: rms radius */
             csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));
             f->aggregate_of[block] = f->aggregate_of[block + 1] = f->aggregates;
             csimi_store3(f->aggregate_centre + 3 * f->aggregates, csimi_load3(s->state.com + 3 * b->rigid));
@@ -182,6 +183,7 @@ CSIMI_FN void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
 
 /* ---- one island */
 
+/* Exchanges two stored blocks of a row together with their columns. */
 static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
     csim_real block[9];
     const int col = A->col[j];
@@ -196,6 +198,7 @@ static void csimi_trade_blocks(const csim_block_matrix *A, int j, int k) {
 static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
                                 int n) {
     const csim_block_matrix *A = &w->store.A;
+    /* solved again it goes on from where it is; solvers that walk through gaps always start at v_k */
     const csim_real *start = f->again && f->start != f->vk ? f->v : f->start;
     int i, j, k, r, count = 0;
     for (i = 0; i < n; i++) {
@@ -205,24 +208,24 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
         p->row[i] = A->row[g];
         p->end[i] = csimi_row_end(A, g);
         p->diag[i] = A->diag[g];
-        for (k = p->row[i]; k < p->end[i]; k++) {
+        for (k = p->row[i]; k < p->end[i]; k++) { /* what is given goes to the right-hand side: b - A v */
             if (!f->skip[A->col[k]]) continue;
             csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * A->col[k], y);
             for (r = 0; r < 3; r++) b[r] -= y[r];
         }
-        for (k = p->end[i] - 1; k >= p->row[i]; k--) {
+        for (k = p->end[i] - 1; k >= p->row[i]; k--) { /* from the end, so that what was moved is not met again */
             if (!f->skip[A->col[k]]) {
                 A->col[k] = f->local[A->col[k]];
                 continue;
             }
-            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1);
+            for (j = k; j + 1 < p->end[i]; j++) csimi_trade_blocks(A, j, j + 1); /* the others keep their order */
             p->end[i]--;
-            p->diag[i] -= k < p->diag[i];
+            p->diag[i] -= k < p->diag[i]; /* it moved up by one */
         }
         count += p->end[i] - p->row[i];
         csimi_store3(p->solution.v + 3 * i, csimi_load3(start + 3 * g));
     }
-    p->row[n] = count;
+    p->row[n] = count; /* all stored blocks: how many, not where they end */
     p->problem.A = *A;
     p->problem.A.n = n;
     p->problem.A.row = p->row;
@@ -249,7 +252,7 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     p->problem.contacts = f->contacts + first;
     p->problem.terms = f->terms;
     p->problem.term_count = f->term_count;
-    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first;
+    if (CSIMI_IN_PLACE) p->solution.lambda = f->lambda + 3 * (size_t)first; /* rows and impulses lie in island order */
     for (i = 0; i < count && !CSIMI_IN_PLACE; i++)
         csimi_store3(p->solution.lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)f->island_contacts[first + i]));
 }
@@ -261,7 +264,7 @@ static bool csimi_starts_body(const csim_world *w, int block) {
     if (coord >= s->coord_count) return true; /* massless */
     if (coord >= 0) {
         const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
-        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
+        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0); /* an anchored base is given */
     }
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
@@ -275,10 +278,10 @@ static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const 
     int k, i, count = 0, reach = 0;
     for (i = n - 1; i >= 0 && block[i] >= csimi_first_slack_block(s); i--) {
     }
-    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s);
+    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s); /* numbers ascend: first and last tell */
     for (k = 0; k < *bodies; k++) {
         const int first = p->body_first[k], end = p->body_first[k + 1];
-        if (first >= reach)
+        if (first >= reach) /* nothing before it couples to it */
             p->body_first[count++] = first;
         else if (!rigid || !joints)
             return false;
@@ -301,17 +304,17 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     for (i = 0; i < n; i++) {
         int g = block[i], a = CSIMI_UNITES ? f->aggregate_of[g] : -1;
         csim_vec3 offset = csim_v3(0, 0, 0);
-        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i; /* blocks of a body follow each other */
         if (!CSIMI_UNITES) continue;
         p->rotation[i] = g >= slacks   ? false
                          : g >= coords ? csimi_second_of_pair(w, g - coords)
                                        : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (a >= 0) {
-            if (number[i] == count) {
+            if (number[i] == count) { /* its first block here: numbers are in order of appearance */
                 csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
                 p->radius[count++] = f->aggregate_radius[a];
             }
-            if (g < s->node_count)
+            if (g < s->node_count) /* a body's blocks are its centre and its turn: offset 0 */
                 offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
         }
         csimi_store3(p->offset + 3 * i, offset);
@@ -323,6 +326,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
+    /* 0: A couples bodies, and solvers that want their dense inverses do not take it */
     p->structure.body_count = csimi_bodies_merge(w, p, block, n, joints, &bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
@@ -343,7 +347,7 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
     for (i = 0; i < n && block[i] < s->count.nodes; i++) {
         int slot = s->node_body[block[i]];
         const csimi_body *b = s->body + slot;
-        if (slot == last || b->kind != CSIM_BODY_CABLE) continue;
+        if (slot == last || b->kind != CSIM_BODY_CABLE) continue; /* a cable once, by the first of its nodes here */
         last = slot;
         p->chain_first[count++] = links;
         for (k = 0; k < b->node_count; k++, links++) {
@@ -362,7 +366,7 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
 static void csimi_island_term(const csimi_step_frame *f, csim_elastic *e, int block, const csim_real *J) {
     csim_term *t = e->term + e->count;
     if (f->skip[block]) {
-        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi);
+        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi); /* what is given strains it too */
         return;
     }
     t->block = f->local[block];
@@ -380,11 +384,12 @@ static bool csimi_island_edge(const csim_world *w, const csimi_step_frame *f, in
     csim_real inverse[9], J[9];
     int i;
     for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
-    if (!csimi_inverse3(e->K, inverse)) return false;
+    if (!csimi_inverse3(e->K, inverse)) return false; /* no stiffness: no element */
     csimi_matmul(inverse, w->store.A.val + 9 * (size_t)slot[5], J);
     csimi_island_term(f, e, node[0], minus);
     csimi_island_term(f, e, node[1], one);
     csimi_island_term(f, e, csimi_first_frame_block(s) + k, J);
+    /* K = h^2 k + h beta k: the part of the damping is beta / (h + beta) */
     e->damping = s->edge_data[6 * (size_t)k + 4] / (f->h + s->edge_data[6 * (size_t)k + 4]);
     return true;
 }
@@ -434,7 +439,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
     for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
-    if (joints == 0 || !csimi_bodies_take(problem)) return asked;
+    if (joints == 0 || !csimi_bodies_take(problem)) return asked; /* elsewhere far is dear */
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
 }
@@ -472,6 +477,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
 #endif
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, f->island_contact_first[island], contacts);
+    /* rows of joints come last, behind first_joint_row: the last row tells whether there are any */
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
@@ -512,10 +518,10 @@ static void csimi_keep_outcome(const csim_world *w, const csimi_step_frame *f, c
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     kept = *outcome;
     begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)problem->contact_count);
-    if (arena->overflow) return;
+    if (arena->overflow) return; /* what the solve left stays */
     for (i = 0; i < problem->contact_count; i++) csimi_store3(begun + 3 * i, csimi_load3(f->lambda + 3 * contact[i]));
     if (!csimi_restrain(problem, begun, arena, worker->tasks, solution, &kept)) return;
-    *outcome = kept;
+    *outcome = kept; /* with the certificate of what was put in its place */
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
 }
 
@@ -550,7 +556,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         a->phase =
             a->phase == CSIMI_PHASE_TRY && a->bounded && status == CSIM_OK ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
         if (a->phase == CSIMI_PHASE_REST) {
-            csimi_island_matrix_back(w, &p, block, n);
+            csimi_island_matrix_back(w, &p, block, n); /* until the rest is done it is the world's A again */
             csimi_pop(arena, mark);
             return CSIM_OK;
         }
@@ -567,16 +573,16 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
         csimi_keep_outcome(w, f, &p.problem, contact, worker, &p.solution, &a->outcome);
     }
-    csimi_island_matrix_back(w, &p, block, n);
+    csimi_island_matrix_back(w, &p, block, n); /* before any return: A belongs to the world */
     if (status) return status;
     if (a->outcome.result == CSIM_RESULT_NOT_FINITE)
         return csimi_deny(worker->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity",
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
-        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1;
+        if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1; /* not certified, though it was to be */
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k]; /* by which positions go */
         }
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)

@@ -1,6 +1,7 @@
 /* step/joint_rows: hard joints as rows of the problem, and their corrections. */
 #include "private.h"
 
+/* what islands of rigid bodies are solved to, or in float as many digits as there are */
 #define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
 #define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
 
@@ -21,14 +22,16 @@ static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const c
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csimi_place base;
     if (j->kind != CSIM_JOINT_SLIDER) {
+        /* on arms for which h J v is the way that the points really go, at the middle of a step */
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = csimi_place_beside(s, j->end + 1, p.a);
+    base = csimi_place_beside(s, j->end + 1, p.a); /* both are pushed at one point: no couple is left over */
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 
+/* A limit acts along the coordinate: on the turns of a hinge, on the points of a slider. */
 static void csimi_joint_limit_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     if (j->kind == CSIM_JOINT_HINGE)
         csimi_turn_sides(f, s, j, c);
@@ -48,6 +51,7 @@ static csim_contact *csimi_joint_row(csim_world *w, csimi_step_frame *f, csimi_j
     c->law = CSIM_LAW_BILATERAL;
     c->mask = csimi_joint_mask(j, which);
     CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+    /* forces persist from step to step, impulses go with h */
     for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * j->impulse[3 * which + k];
     return c;
 }
@@ -61,10 +65,10 @@ static void csimi_joint_offset(csim_world *w, const csimi_step_frame *f, csimi_j
     int k;
     csimi_joint_error(w, &w->store.state, j, which, error);
     for (k = 0; k < 3; k++) {
-        const csim_real most = def->push_out_speed * f->h;
+        const csim_real most = def->push_out_speed * f->h; /* m: an overlap or a torn joint closes no faster */
         const bool upper = which == CSIMI_ROW_LIMIT && !csimi_limit_is_lower(j);
         aim[k] = error[k] - csimi_clamp(def->stabilization * error[k], -most, most);
-        if (one_sided && (upper ? error[k] <= 0 : error[k] >= 0)) aim[k] = 0;
+        if (one_sided && (upper ? error[k] <= 0 : error[k] >= 0)) aim[k] = 0; /* it may close, not cross */
         if (mask >> k & 1u) c->phi[k] += (error[k] - aim[k]) / f->h;
     }
 }
@@ -88,13 +92,14 @@ static void csimi_joint_motor(const csimi_joint *j, csim_real h, csim_contact *c
     if (m->kind == CSIM_MOTOR_POSITION) rate = csimi_clamp((m->target - j->position) / h, -m->speed, m->speed);
     csimi_joint_box(c);
     c->phi[0] -= unit * rate;
-    c->hi[0] = m->force * h / unit;
+    c->hi[0] = m->force * h / unit; /* N m at a turn of `unit` metres, as an impulse */
     c->lo[0] = -c->hi[0];
 }
 
 static void csimi_joint_limit_row(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
     csim_contact *c = csimi_joint_row(w, f, j, CSIMI_ROW_LIMIT);
     csimi_joint_box(c);
+    /* it pushes back into the range and never pulls; equal limits hold from both sides */
     if (j->lower < j->upper) *(csimi_limit_is_lower(j) ? c->lo : c->hi) = 0;
     csimi_joint_limit_sides(f, &w->store.state, j, c);
     csimi_joint_offset(w, f, j, CSIMI_ROW_LIMIT, c);
@@ -115,6 +120,7 @@ static csim_real csimi_gear_unit(const csim_world *w, const csimi_joint *j) {
     return s->tree_link[j->end[0].item].joint == CSIM_TREE_REVOLUTE ? csimi_turn_scale(s, j->end, &ground) : 1;
 }
 
+/* A gear on a joint that has let go holds nothing. */
 static bool csimi_gear_holds(const csim_world *w, const csimi_joint *j) {
     int k;
     for (k = 0; k < 2; k++)
@@ -126,7 +132,7 @@ static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint
     csim_contact *c;
     int k;
     j->scale = csimi_gear_unit(w, j);
-    for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
+    for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0; /* a rate, not a direction: component 0 of three */
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
     csimi_gear_sides(w, f, &w->store.state, j, c);
     csimi_joint_offset(w, f, j, CSIMI_ROW_POINT, c);
@@ -138,8 +144,9 @@ static void csimi_joint_turn_rows(const csimi_state *s, csimi_joint *j) {
     int k;
     if (j->kind == CSIM_JOINT_DISTANCE || j->kind == CSIM_JOINT_ROPE) {
         const csim_real length = csim_length(p.d);
-        csim_vec3 d = length > 0 ? csim_scale(1 / length, p.d) : csim_v3(0, 0, 1);
+        csim_vec3 d = length > 0 ? csim_scale(1 / length, p.d) : csim_v3(0, 0, 1); /* z: both points in one place */
         csim_real n[3];
+        /* a rope's normal points inward: its law knows impulses >= 0 alone, and these pull */
         csimi_store3(n, j->kind == CSIM_JOINT_ROPE ? csim_scale(-1, d) : d);
         csimi_frame(n, NULL, j->R);
         return;
@@ -152,6 +159,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
+    /* first of all: errors and bounds of turns are measured in it */
     if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
@@ -186,7 +194,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_joint_rows(csim_world *w, csimi_step_frame *f
             else
                 csimi_joint_rows_of(w, f, j);
         }
-    csimi_axes_assemble(w);
+    csimi_axes_assemble(w); /* the soft rows have their kappa only here, after A was assembled */
 }
 
 /* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
@@ -206,6 +214,7 @@ static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_fram
         if (csimi_joint_one_sided(j, which) && !(lambda[0] < 0 || lambda[0] > 0) &&
             (c->law == CSIM_LAW_BOX && c->hi[0] <= 0 ? error[k] <= 0 : error[k] >= 0))
             continue; /* open, and stays open */
+        /* what the linear row does not know of */
         miss[k] = error[k] - j->aim[3 * which + k] - f->h * u[k];
         worst = csimi_max(worst, csimi_abs(miss[k]));
     }
@@ -229,6 +238,7 @@ static void csimi_joints_measure(csim_world *w, const csimi_step_frame *f, csim_
     for (i = 0; i < w->store.count.joints; i++)
         for (which = 0; which < CSIMI_JOINT_ROWS; which++) {
             csimi_joint *j = w->store.joint + i;
+            /* no island: both ends are given, and no impulse closes the joint */
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             miss[island] = csimi_max(miss[island], csimi_joint_row_miss(w, f, j, which));
         }
@@ -271,6 +281,7 @@ static void csimi_joints_turned(const csim_world *w, const csimi_step_frame *f, 
         const int block = w->store.count.nodes + 2 * i + 1;
         csim_vec3 turn = csimi_load3(f->v + 3 * (size_t)block);
         if ((island = f->island[block]) < 0) continue;
+        /* aim holds v as it was a pass ago */
         if (before[island] < CSIMI_HUGE) turn = csim_sub(turn, csimi_load3(f->aim + 3 * (size_t)block));
         moved[island] = csimi_max(moved[island], f->h * csim_length(turn));
     }
@@ -365,27 +376,28 @@ static void csimi_joint_turn_middle(const csim_world *w, csimi_step_frame *f, in
     const csim_vec3 v = csimi_load3(f->v + at), start = csimi_load3(s->velocity + 6 * (size_t)body + 3);
     const csim_real half = f->h * csim_length(v) / 2, slow = half > 0 ? CSIMI_SIN(half) / half : 1;
     const csim_vec3 middle = csim_rotate(csim_quat_exp(csim_scale(f->h / 2, v)), start);
+    /* was: what b holds of this body's turn, in the second half of aim; at first what assembly put there */
     csim_real Ik[9], Im[9], old[3], part[3], spin[3], now[3], *was = f->aim + 3 * (size_t)f->blocks + at;
     csim_vec3 g, gyro;
     int k;
     csimi_rigid_inertia_world(s, body, Ik);
-    csimi_rigid_inertia_world(&f->next, body, Im);
+    csimi_rigid_inertia_world(&f->next, body, Im); /* next is the middle of the step here */
     csimi_mul3(Ik, f->vk + at, old);
-    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta;
+    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta; /* M v_k / theta */
     csimi_store3(part, csim_scale(1 / f->theta, csim_sub(v, middle)));
     csimi_mul3(Im, part, now);
     g = csimi_load3(now);
     if (half > 0) {
         const csim_vec3 along = csim_scale(csim_dot(v, g) / csim_dot(v, v), v);
-        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along));
+        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along)); /* P */
     }
     csimi_mul3(Im, f->v + at, spin);
     gyro = csim_cross(v, csimi_load3(spin));
-    g = csim_madd(g, slow * f->h, gyro);
+    g = csim_madd(g, slow * f->h, gyro); /* the moment that turns the spin along, averaged over the turn */
     csimi_mul3(Ik, f->v + at, now);
-    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g));
+    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g)); /* b = 2 I_k v - g(v) */
     for (k = 0; k < 3; k++) {
-        f->b[at + (size_t)k] += now[k] - was[k];
+        f->b[at + (size_t)k] += now[k] - was[k]; /* exchanged, so that other parts of b stay */
         was[k] = now[k];
     }
     csimi_store3(f->vk + at, csim_rotate(csim_quat_exp(csim_scale(f->h, v)), start));
@@ -404,7 +416,7 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
         csimi_joint *j = s->joint + i;
         if (j->row[CSIMI_ROW_POINT] < 0 || (island = f->contact_island[j->row[CSIMI_ROW_POINT]]) < 0) continue;
         if (again[island] != CSIMI_AGAIN_TURNED) continue;
-        if (j->kind != CSIM_JOINT_GEAR) csimi_joint_turn_rows(&f->next, j);
+        if (j->kind != CSIM_JOINT_GEAR) csimi_joint_turn_rows(&f->next, j); /* axes of the rows at the middle */
         for (which = 0; which < CSIMI_JOINT_ROWS; which++)
             if (j->row[which] >= 0) csimi_joint_renew(w, f, &f->next, j, which);
         for (end = 0; end < 2 && middle; end++) { /* stiffness takes Newton's step, nothing from the bodies */
@@ -429,8 +441,8 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
 /* ---- geometric stiffness */
 
 /* A force F at arm r turns with the body: its torque falls by K theta, K = (F . r) I - sym(F r'), of which the
-   eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The positive part along the first
-   two directions is added as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
+   eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The second, which is the largest,
+   is added on all axes as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
    chain of light links that carries a heavy load; elsewhere nothing, which keeps momentum exact. */
 static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, csimi_joint *j, int end) {
     csimi_store *s = &w->store;
@@ -441,19 +453,20 @@ static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, cs
     csimi_addmulT3(j->R, j->impulse, force); /* impulse of the last step: h F */
     F = csim_scale(end ? -csimi_warm_scale(w, f) : csimi_warm_scale(w, f), csimi_load3(force));
     r = csim_sub(csimi_place_point(&s->state, j->end + end), csimi_load3(s->state.com + 3 * (size_t)k));
-    most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2;
+    most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2; /* F is h times a force */
     if (!(most > CSIM_R(0.25) * csimi_min(A[0], csimi_min(A[4], A[8])))) return;
-    for (i = 0; i < 3; i++) A[4 * i] += most;
+    for (i = 0; i < 3; i++) A[4 * i] += most; /* no less than K along any axis */
     j->stiff[end] = most;
 }
 
 CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
-    csimi_axes_assemble(w);
+    csimi_axes_assemble(w); /* assembly has cleared A, their diagonal too */
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
         for (end = 0; end < 2 && w->def.geometric; end++)
+            /* gears hold coordinates and have no arms; nodes do not turn */
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_joint_stiffen_end(w, f, j, end);
     }

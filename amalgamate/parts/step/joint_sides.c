@@ -3,13 +3,13 @@
 
 /* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
-    csim_real trace = 0, JI[9];
+    csim_real trace = 0, JI[9]; /* of J M^-1 J', 1/kg */
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
         if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
-        if ((block[i] - s->node_count) % 2 == 0) {
+        if ((block[i] - s->node_count) % 2 == 0) { /* the first of a body's two blocks is its place */
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
             continue;
         }
@@ -29,8 +29,9 @@ static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_con
         c->b = side;
     else
         c->a = side;
+    /* A holds M / theta */
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
-    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
+    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k]; /* u = R (side a - side b) + phi */
     csimi_addmul3(c->R, moved, c->phi);
 }
 
@@ -46,13 +47,14 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
         CSIMI_MEMCPY(J, D, 9 * sizeof *J);
         return 1;
     }
-    if (p->kind != CSIMI_PLACE_LINK) return 0;
-    at = csimi_place_point(s, p);
+    if (p->kind != CSIMI_PLACE_LINK) return 0; /* the world does not turn */
+    at = csimi_place_point(s, p);              /* any point of the link would do: differences alone count */
     n = csimi_place_terms(s, p, at, block, base);
     for (axis = 0; axis < 2; axis++) {
         csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
         for (i = 0; i < n; i++)
             for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
+                /* w_x from the point along y; w_y and w_z from that along x */
                 if (axis == 1) {
                     J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
                     continue;
@@ -72,13 +74,13 @@ static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_pla
 static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor,
                                                  int *block, csim_real *J) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0))); /* of b, as of the coordinate */
     csim_real D[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, W[9];
     int end, n = 0, k, count;
     for (end = 0; end < 2; end++) {
         const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
         const csimi_place *at = j->end + end;
-        csimi_store3(D, e);
+        csimi_store3(D, e); /* first row of D: J has the rate in its first row */
         if (j->kind == CSIM_JOINT_HINGE) {
             n += csimi_turn_terms(s, at, D, block + n, J + 9 * n);
         } else if (at->kind == CSIMI_PLACE_RIGID) {
@@ -86,6 +88,7 @@ static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csi
             block[n] = s->node_count + 2 * at->item;
             csimi_store3(J + 9 * n++, e);
             block[n] = s->node_count + 2 * at->item + 1;
+            /* at the point of a on both bodies, as a slider's own row is: e . (w x r) = (r x e) . w */
             csimi_store3(J + 9 * n++, csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)at->item)), e));
         } else if (at->kind == CSIMI_PLACE_LINK) {
             count = csimi_place_terms(s, at, p.a, block + n, J + 9 * n);
@@ -102,7 +105,7 @@ static CSIMI_NOINLINE int csimi_coordinate_terms(const csimi_state *s, const csi
 /* End k of a gear: the coordinate of a joint, or that of the joint of a tree that a link hangs on. */
 CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, int k,
                               csim_contact *c) {
-    const csim_real factor = k ? j->scale * j->ratio : j->scale;
+    const csim_real factor = k ? j->scale * j->ratio : j->scale; /* first - ratio second, in metres */
     const csimi_joint *other = csimi_geared(w, j, k);
     csim_real J[9 * 2 * CSIMI_PLACE_TERMS];
     int block[2 * CSIMI_PLACE_TERMS], n = 1;
@@ -112,7 +115,7 @@ CSIMI_FN void csimi_gear_side(csim_world *w, csimi_step_frame *f, const csimi_st
         const csimi_tree_link *link = s->tree_link + j->end[k].item;
         CSIMI_MEMSET(J, 0, 9 * sizeof *J);
         block[0] = csimi_first_coord_block(s) + s->tree[link->tree].first_block + link->coord / 3;
-        J[link->coord % 3] = factor;
+        J[link->coord % 3] = factor; /* coordinates are packed by threes */
     }
     csimi_joint_side(f, s, c, k, n, block, J);
 }
@@ -134,7 +137,7 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
     com = csimi_load3(s->com + 3 * (size_t)p->item);
     turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    half = f->h * csim_length(turn) / 2;
+    half = f->h * csim_length(turn) / 2; /* rad, t/2 */
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
@@ -153,15 +156,15 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
         const int k = p->item;
         if (csimi_link_weighs(s, p)) { /* the link by itself */
             const csimi_tree_link *l = s->tree_link + k;
-            push += 3 / l->mass;
-            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
+            push += 3 / l->mass;                                         /* what hangs on the link is left out */
+            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]); /* 3 / mean moment: tr I^-1 of a round one */
         }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
             s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
     }
-    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
+    return turn > 0 ? CSIMI_SQRT(push / turn) : 1; /* m, near the radius of gyration; nothing turns: any */
 }
 
 /* R J v + phi of a row at the velocities of the frame. */

@@ -22,6 +22,7 @@ static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
 static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
     const csim_geometry *g = s->shape + shape;
     const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
+    /* 2 sin(angle / 2) times the farthest arm: the longest chord */
     return 2 * (g->bound + csim_length(g->local.position)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
@@ -38,7 +39,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
         int at = csimi_slot_of(r, kept[i].pair);
         next[i] = -1;
         if (!kept[i].pair) continue;
-        if (i > 0 && kept[i - 1].pair == kept[i].pair) {
+        if (i > 0 && kept[i - 1].pair == kept[i].pair) { /* the usual case: they follow each other */
             next[i - 1] = i;
             continue;
         }
@@ -47,7 +48,7 @@ CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *ne
             r->table[at] = i;
             continue;
         }
-        for (last = r->table[at]; next[last] >= 0;) last = next[last];
+        for (last = r->table[at]; next[last] >= 0;) last = next[last]; /* apart from the others: behind the last */
         next[last] = i;
     }
 }
@@ -72,9 +73,10 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
     csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
-    now[0] = csimi_keep_pose(s, a->item);
+    now[0] = csimi_keep_pose(s, a->item); /* also for csimi_emit_kept */
     now[1] = csimi_keep_pose(s, b->item);
     if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
+    /* against each other: two that travel together have not moved */
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
@@ -97,8 +99,9 @@ CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const cs
         c->part_b = b->item;
         c->normal = n;
         c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+        /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
         c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
         c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
         c->meet = csim_add(now[0].position, k->arm[0]);
         own->meet_b = csim_add(now[1].position, k->arm[1]);
@@ -116,7 +119,7 @@ CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int sh
     k->pose[1] = csimi_keep_pose(s, shape_b);
     k->arm[0] = csim_sub(c->meet, k->pose[0].position);
     k->arm[1] = csim_sub(c->meet, k->pose[1].position);
-    k->gap = c->gap + c->radius;
+    k->gap = c->gap + c->radius; /* radius is thickness here, which a user may change */
     own->meet_b = c->meet;
 }
 
@@ -150,7 +153,7 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
                              csim_real distance) {
     const csim_vec3 n = t[0].normal;
     csim_real most[2] = {0, 0}, far = -1;
-    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0;
+    int pick[4] = {0, 0, -1, -1}, same[4], i, k, at = 0; /* -1: all on a line, no third or fourth */
     if (count <= 4) return count;
     for (i = 1; i < count; i++) {
         if (csim_dot(t[i].normal, n) < CSIMI_KEEP_RIM) return count; /* no face */
@@ -166,13 +169,14 @@ CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, 
     for (i = 0; i < count; i++) {
         const csim_real area = csimi_keep_area(t, pick[0], pick[1], i, n);
         for (k = 0; k < 2; k++)
-            if ((k ? -area : area) > most[k]) {
+            if ((k ? -area : area) > most[k]) { /* left of the line of the first two, right of it */
                 most[k] = k ? -area : area;
                 pick[2 + k] = i;
             }
     }
     for (i = k = 0; i < count && k < 4; i++)
         if (csimi_keep_named(d, first, csimi_mix64(pair, t[i].feature)) >= 0) same[k++] = i;
+    /* areas are doubled on both sides; the four of before stay if nearly as good, for their impulses are known */
     if (k == 4 && csimi_keep_span(t, same, n) >= CSIMI_KEEP_SPAN * (most[0] + most[1])) {
         csim_real deep = t[same[0]].gap;
         for (k = 1; k < 4; k++) deep = csimi_min(deep, t[same[k]].gap);
@@ -193,14 +197,14 @@ CSIMI_FN void csimi_keep_heirs(csimi_detector *d, int from, int first) {
         const csim_contact_info *last = d->world->store.contact + k;
         csim_real near = CSIMI_HUGE;
         for (i = 0; i < count && c[i].id != last->id;) i++;
-        if (i < count) continue;
+        if (i < count) continue; /* it is there again under its name */
         for (i = 0, heir = -1; i < count; i++) {
             const csim_vec3 way = csim_sub(c[i].meet, last->point);
             if (own[i].heir || csim_dot(way, way) >= near || csimi_keep_named(d, first, c[i].id) >= 0) continue;
             near = csim_dot(way, way);
             heir = i;
         }
-        if (heir >= 0) own[heir].heir = k + 1;
+        if (heir >= 0) own[heir].heir = k + 1; /* 0: none */
     }
 }
 
@@ -221,12 +225,13 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
     csimi_found_kept *own = f->kept + i;
     const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     const bool bounces = e > 0 && c->gap + f->h * approach < 0;
-    const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
-    f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
+    const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h; /* m/s, never pushes out */
+    f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;                /* a bounce is in phi already */
     own->kept.sag = csimi_sag_of(w, f, c);
     own->push = 0;
     if (c->gap < 0) {
         const csim_real deep = csimi_min(c->gap + def->slop + own->kept.sag, 0);
+        /* apart from base: a bounded frame takes it off phi again and pushes out by positions */
         own->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
     }
     return base + own->push;

@@ -10,6 +10,7 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
     const csimi_state *s = &w->store.state;
     const csimi_found_contact *pair = f->found + i;
     const csimi_body *b = w->store.body + pair->body_a;
+    /* contacts of one pair follow each other: the nodes are gone through at the first of them */
     const bool seen = i > 0 && pair[-1].body_a == pair->body_a && pair[-1].surface_b == pair->surface_b;
     csimi_surface_hit hit;
     csim_real gap;
@@ -17,8 +18,10 @@ static double csimi_strays_gap(const csim_world *w, const csimi_step_frame *f, c
     for (k = 0; k < b->surface_count && pair->surface_b >= 0 && pair->self < 0 && !seen; k++) {
         const size_t at = 3 * (size_t)w->store.surface_node[b->first_surface + k];
         const csim_vec3 x = csimi_load3(f->next.x + at), v = csimi_load3(s->v + at);
+        /* x_k + h v_k is where detection looked for contacts of the node; off it, there may be none that holds it */
         if (csim_length(csim_sub(csim_madd(csimi_load3(s->x + at), f->h, v), x)) > csimi_path_slack(w) &&
             csimi_surface_gap(surfaces, pair->surface_b, x, pair->radius, -1, &hit, &gap))
+            /* gap < 0: inside the solid; radius: what radii and thicknesses of both sides add */
             least = (double)(gap - pair->radius) < least ? (double)(gap - pair->radius) : least;
     }
     return least;
@@ -31,16 +34,16 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
-    csimi_surfaces_start(&surfaces, w, &f->next);
+    csimi_surfaces_start(&surfaces, w, &f->next); /* deformed surfaces after the step, not those of detection */
     for (i = 0; i < f->found_count; i++) {
         double gap;
-        if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
+        if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue; /* two shapes: unseen.c has */
         gap = (double)(csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i) -
-                       csimi_sink_of(f->found + i));
+                       csimi_sink_of(f->found + i)); /* edges of cables lie deeper than their rows say */
 #if CSIMI_HAS_NODES
         gap = csimi_strays_gap(w, f, &surfaces, i, gap);
 #endif
-        if (-gap > deepest) deepest = -gap;
+        if (-gap > deepest) deepest = -gap; /* the figure of the certificate: max(0, -gap) after the step */
     }
     csimi_pop(arena, mark);
     f->stats->penetration = deepest;
@@ -53,7 +56,7 @@ static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) 
     int k;
     for (k = 0; k < side.count; k++) {
         const csim_term *t = f->terms + side.first + k;
-        csimi_addmul3(t->J, f->v + 3 * t->block, u);
+        csimi_addmul3(t->J, f->v + 3 * t->block, u); /* given motions have no terms: they are in phi */
     }
     return csimi_load3(u);
 }
@@ -63,15 +66,18 @@ static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contac
     const csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b));
     const csim_vec3 t1 = csimi_load3(c->R + 3), t2 = csimi_load3(c->R + 6);
     return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
-                    csim_scale(csim_dot(t2, relative) + c->phi[2], t2));
+                    csim_scale(csim_dot(t2, relative) + c->phi[2], t2)); /* phi[1], phi[2]: moving ground and belts */
 }
 
+/* Open, stick or slip, told by the impulse alone: one that is on the rim of its friction disk slips. */
 static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real *lambda, csim_real friction) {
     csim_real limit = csimi_min(c->mu[0], c->mu[1]) * lambda[0];
     if (!(lambda[0] > 0)) return CSIM_CONTACT_OPEN;
+    /* an impulse that was clipped lies on the rim but for rounding */
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+/* Speed at which the two points close at the start of the step, m/s; > 0: they come nearer. */
 static csim_real csimi_approach(const csimi_state *s, const csimi_found_contact *c) {
     const csim_vec3 v = csim_sub(csimi_place_velocity(s, &c->a, c->meet), csimi_place_velocity(s, &c->b, c->meet));
     return -csim_dot(c->normal, v);
@@ -87,12 +93,14 @@ static bool csimi_is_new(const csim_world *w, int last) {
 static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found) {
     csim_real speed;
     if (csimi_is_new(w, found->last)) found->speed = csimi_approach(&w->store.state, found);
+    /* of one that pressed already: the speed that was told of it, which is 0 once it has been stopped */
     speed = csimi_is_new(w, found->last) ? found->speed : w->store.contact[found->last].coming;
-    return speed > 0 && found->left > speed / 10 ? speed : 0;
+    return speed > 0 && found->left > speed / 10 ? speed : 0; /* left: speed of closing that the gap still allows */
 }
 
 CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
     int i;
+    /* found lies where islands are about to be solved: what is told of a contact is copied out of their way */
     for (i = 0; i < f->found_count && CSIMI_TOLD_APART; i++) {
         f->found[i].speed = csimi_coming(w, f->found + i);
         CSIMI_MEMCPY(f->told + i, f->found + i, sizeof *f->told);
@@ -106,11 +114,11 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     for (i = 0; i < f->found_count; i++) {
         csimi_told_contact *found = f->told + i;
         const csim_contact *c = f->contacts + i;
-        const csim_real *lambda = f->lambda + 3 * i;
+        const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
         csim_contact_info *info = f->info + i;
         csim_real impulse[3] = {0, 0, 0}, start[3];
         CSIMI_MEMSET(info, 0, sizeof *info);
-        csimi_addmulT3(c->R, lambda, impulse);
+        csimi_addmulT3(c->R, lambda, impulse); /* R' lambda: world axes, N s, on a */
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
@@ -122,7 +130,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->impulse = csimi_load3(impulse);
         if (found->last >= 0) { /* not turned to the contact's axes and back for ever, where it does not change */
             csimi_store3(impulse, s->contact[found->last].impulse);
-            csimi_mul3(c->R, impulse, start);
+            csimi_mul3(c->R, impulse, start); /* what a warm start of the same h began with */
             if (!csimi_differ(start, lambda, 3)) info->impulse = s->contact[found->last].impulse;
         }
         info->normal_impulse = lambda[0];
@@ -138,10 +146,11 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->coming = csimi_coming(w, found);
 #endif
         f->stats->touching++;
-        if (found->last >= 0) f->carried[found->last] = 1;
+        if (found->last >= 0) f->carried[found->last] = 1; /* so that it has not ended */
     }
     f->ended_count = 0;
     for (i = 0; i < s->count.contacts; i++)
+        /* carried an impulse before and does not any more, or is not found again */
         if (s->contact[i].state != CSIM_CONTACT_OPEN && !f->carried[i]) f->ended[f->ended_count++] = s->contact[i].id;
 }
 
@@ -164,6 +173,7 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
 }
 
 #ifndef CONDSIM_NO_STATISTICS
+/* Adds p and x cross p + spin: about the origin of the world. Sums are double in float builds too. */
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
     csim_vec3 l = csim_add(csim_cross(x, p), spin);
     t->momentum[0] += (double)p.x;
@@ -182,7 +192,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     CSIMI_MEMSET(&t, 0, sizeof t);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
-    t.elastic = energy.elastic + csimi_axes_energy(w);
+    t.elastic = energy.elastic + csimi_axes_energy(w); /* models, and springs on the axes of joints */
     for (i = 0; i < s->node_count; i++) {
         if (s->node_mode[i] != CSIMI_FREE) continue;
         t.mass += (double)s->node_mass[i];
@@ -192,7 +202,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     for (i = 0; i < s->rigid_count; i++) {
         csim_real I[9], spin[3];
         if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
+        csimi_rigid_inertia_world(s, i, I); /* R I R': the angular velocity is in world axes */
         csimi_mul3(I, s->velocity + 6 * i + 3, spin);
         t.mass += (double)s->rigid_mass[i];
         csimi_add_momentum(&t, csimi_load3(s->com + 3 * i),
@@ -210,17 +220,17 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         if (s->tree[i].mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(s, i, s->coord_rate + 3 * s->tree[i].first_block);
         t.mass += (double)sum.mass;
-        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w);
+        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w); /* measured about its own origin */
     }
     return t;
 }
 
 CSIM_API double csim_world_rms_speed(const csim_world *w) {
     const csimi_store *s = &w->store;
-    double energy2 = 0, mass = 0;
+    double energy2 = 0, mass = 0; /* twice the kinetic energy of the representative velocity, kg */
     int i;
     for (i = 0; i < s->count.nodes; i++) {
-        csim_vec3 v = csimi_load3(s->node_rep + 3 * i);
+        csim_vec3 v = csimi_load3(s->node_rep + 3 * i); /* midpoint worlds: v_{k+1} rings, rep does not */
         if (s->state.node_mode[i] != CSIMI_FREE) continue;
         energy2 += (double)(s->state.node_mass[i] * csim_dot(v, v));
         mass += (double)s->state.node_mass[i];
@@ -245,9 +255,9 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_tree_totals sum;
         if (s->state.tree[i].mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(&s->state, i, s->coord_rep + 3 * s->state.tree[i].first_block);
-        energy2 += 2 * sum.kinetic;
+        energy2 += 2 * sum.kinetic; /* M(q) couples its coordinates: from the tree's own energy */
         mass += (double)sum.mass;
     }
-    return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
+    return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0; /* v with M v^2 = 2 E */
 }
 #endif

@@ -16,13 +16,15 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     for (pass = 0; pass < 2; pass++) {
         const int below = pass ? b : a, other = pass ? a : b;
         int above = csimi_link_above(&s->state, below);
+        /* links without a joint count as one with the link that carries them */
         while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
             above = csimi_link_above(&s->state, above);
-        if (above == other) return true;
+        if (above == other) return true; /* a joint joins the two: their shapes may overlap there */
     }
     return false;
 }
 
+/* By category, group, links and the user's filter; -1: a body of nodes, which has no shapes. */
 static bool csimi_objects_may_touch(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     return csimi_may_touch(d, a->body, a->kind == CSIMI_OBJECT_SHAPE ? a->item : -1, b->body,
                            b->kind == CSIMI_OBJECT_SHAPE ? b->item : -1);
@@ -40,7 +42,9 @@ static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_o
 
 static bool csimi_objects_meet(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     const csimi_store *s = &d->world->store;
+    /* neither can be moved: an impulse between them would act on nothing */
     if (s->body[a->body].motion != CSIM_DYNAMIC && s->body[b->body].motion != CSIM_DYNAMIC) return false;
+    /* two shapes of one body: links of a tree with self_contact, where categories and filters have no say */
     return a->body == b->body ? !csimi_neighbours(s, a->item, b->item) : csimi_objects_may_touch(d, a, b);
 }
 
@@ -64,7 +68,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    d->pair = pair;
+    d->pair = pair; /* by which csimi_collide_shapes looks up what threads found */
     if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
     if (csimi_are_shapes(d, &a, &b)) {
         csimi_collide_shapes(d, a, b);
@@ -73,7 +77,8 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
         csimi_trade(&a, &b); /* the solid first */
     csimi_collide_points(d, a, b);
-    if (a->kind != CSIMI_OBJECT_SOLID) return;
+    if (a->kind != CSIMI_OBJECT_SOLID) return; /* particles have neither edges nor a surface */
+    /* what is narrower than the nodes of a cable are apart would go through between them */
     if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
     for (k = 0; k < 2 && b->kind == CSIMI_OBJECT_SOLID; k++) {
         const csimi_object *cable = k ? b : a, *of = k ? a : b;
@@ -81,10 +86,12 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
         if (C->kind == CSIM_BODY_CABLE && C->edge_contact && d->world->store.body[of->body].edge > 0)
             csimi_touch_surface(d, cable, of);
     }
+    /* the other side: points of b in the surface of a, so that a fine body does not go through a coarse one */
     if (b->kind == CSIMI_OBJECT_SHAPE)
         csimi_collide_samples(d, b, a);
     else
         csimi_collide_points(d, b, a);
+    /* borders and folds of two sheets cross where no vertex of either comes near the other */
     if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
         csimi_touch_sheets(d, a, b);
 }
@@ -109,6 +116,7 @@ static void csimi_early_range(void *context, int begin, int end) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
         if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
+        /* room of the range's own; where it does not do, the pair is left to the main pass, which finds the same */
         if (!skin[a->item].sensor && !skin[b->item].sensor)
             at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
     }
@@ -116,6 +124,7 @@ static void csimi_early_range(void *context, int begin, int end) {
 
 CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
     csimi_early_job job;
+    /* the filter of the user is asked by the thread that steps alone; up to one range there is nothing to share */
     if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;
     job.d = d;
     d->early = CSIMI_PUSH(arena, csimi_early, pairs);
@@ -124,6 +133,7 @@ CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *are
         d->early = NULL;
     else
         csimi_parallel(&d->world->def.tasks, pairs, CSIMI_EARLY_PAIRS, csimi_early_range, &job);
+    /* no room to look ahead is no failure: the pairs are then collided one by one */
     arena->overflow = false;
 }
 #endif

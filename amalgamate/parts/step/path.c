@@ -68,7 +68,7 @@ static const csim_real *csimi_path_twist(const csimi_paths *p, int rigid) {
 static csim_pose csimi_path_rigid(const csimi_paths *p, const csimi_body *b, csim_real t) {
     const csimi_state *s = &p->w->store.state;
     const csim_real *twist = csimi_path_twist(p, b->rigid);
-    const csim_quat turn = csim_quat_exp(csim_scale(t * p->h, csimi_load3(twist + 3)));
+    const csim_quat turn = csim_quat_exp(csim_scale(t * p->h, csimi_load3(twist + 3))); /* in world axes */
     csim_vec3 com = csim_madd(csimi_load3(s->com + 3 * (size_t)b->rigid), t * p->h, csimi_load3(twist));
     csim_pose pose;
     pose.rotation = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)b->rigid)));
@@ -82,10 +82,11 @@ static csim_pose csimi_path_carried(const csimi_paths *p, int carrier, csim_real
     const csim_pose from = csimi_path_rigid(p, b, t), end = csimi_path_rigid(p, b, to);
     csim_pose move;
     move.rotation = csim_quat_mul(end.rotation, csim_quat_conj(from.rotation));
-    move.position = csim_sub(end.position, csim_rotate(move.rotation, from.position));
+    move.position = csim_sub(end.position, csim_rotate(move.rotation, from.position)); /* move o from = end */
     return move;
 }
 
+/* Moves a tree to the share t in frame->next, where its links are then read; csimi_path_write undoes that. */
 static void csimi_path_tree(const csimi_paths *p, int tree, csim_real t) {
     const csimi_state *s = &p->w->store.state;
     const size_t block = (size_t)(csimi_first_coord_block(s) + s->tree[tree].first_block);
@@ -97,7 +98,7 @@ static csim_pose csimi_path_frame(const csimi_paths *p, int slot, int link, csim
     const csimi_store *s = &p->w->store;
     const csimi_body *b = s->body + slot;
     const int group = p->group[slot];
-    const csim_real own = csimi_min(t, p->until[group]);
+    const csim_real own = csimi_min(t, p->until[group]); /* its own way ends where it was stopped */
     csim_pose pose;
     if (csimi_lies(s, slot) && b->kind == CSIM_BODY_TREE)
         return csimi_link_pose(&s->state, s->state.tree[b->tree].first_link + link);
@@ -125,12 +126,14 @@ static void csimi_path_links(csimi_paths *p, const csimi_tree *tree, const csim_
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real *u = rate + l->coord;
+        /* arm: from the origin of the link above to this one, m */
         csim_real *own = p->link + 2 * (size_t)i, arm = csim_length(l->frame.position);
         own[0] = own[1] = 0;
         if (l->parent >= 0) {
             const csim_real *above = p->link + 2 * (size_t)(tree->first_link + l->parent);
             if (l->joint == CSIM_TREE_PRISMATIC)
                 arm += csimi_abs(s->link_position[7 * (size_t)i]) + p->h * csimi_abs(u[0]);
+            /* sums along the chain of what each joint adds at most, whatever the directions */
             own[0] = above[0] + arm * above[1];
             own[1] = above[1];
         }
@@ -157,13 +160,14 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     const size_t coord = 3 * (size_t)tree->first_block;
     bool fast = false;
     int i;
-    csimi_path_links(p, tree, s->coord_rate + coord);
+    csimi_path_links(p, tree, s->coord_rate + coord); /* rates that detection made its margins of */
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
         p->way[i] = p->h * csimi_path_speed(p, tree, i); /* as its start knew */
-    csimi_path_links(p, tree, p->v + 3 * (size_t)csimi_first_coord_block(s) + coord);
+    csimi_path_links(p, tree, p->v + 3 * (size_t)csimi_first_coord_block(s) + coord); /* and those it got */
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
+        /* way turn / 2: how far an arc leaves its tangent, which is the way that rows know */
         fast = fast || way * turn > 2 * p->slack || way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
@@ -179,7 +183,8 @@ static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int
     const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
     const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
     csim_real part = 1;
-    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
+    if (g->kind == CSIM_SHAPE_SPHERE) part = 0; /* turned about its centre it is the same */
+    /* round about its z axis: only the part of the turn across that counts */
     if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
         part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
     return csim_length(arm) + part * g->bound;
@@ -215,12 +220,13 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
+    /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
     csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
     csimi_store3(p->upper + 3 * (size_t)shape, csim_add(upper, csim_v3(t, t, t)));
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
-    while (p->group[slot] != slot) slot = p->group[slot] = p->group[p->group[slot]];
+    while (p->group[slot] != slot) slot = p->group[slot] = p->group[p->group[slot]]; /* path halving */
     return slot;
 }
 
@@ -257,10 +263,11 @@ static void csimi_path_groups(csimi_paths *p) {
         const csimi_link *l = s->link + s->joint[i].link;
         int a, b;
         if (s->joint[i].broken || l->body[0] < 0 || l->body[1] < 0) continue;
+        /* a joint to what is fixed or kinematic makes no group: all that hangs on one wall would stop together */
         if (s->body[l->body[0]].motion != CSIM_DYNAMIC || s->body[l->body[1]].motion != CSIM_DYNAMIC) continue;
         a = csimi_path_root(p, l->body[0]);
         b = csimi_path_root(p, l->body[1]);
-        p->group[csimi_imax(a, b)] = csimi_imin(a, b);
+        p->group[csimi_imax(a, b)] = csimi_imin(a, b); /* the lower slot is the root, in whatever order joints come */
     }
     for (i = 0; i < s->active_count; i++) p->group[s->active[i]] = csimi_path_root(p, s->active[i]);
 }
@@ -289,7 +296,7 @@ static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
     for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
         const csim_hull_data *hull = p->w->store.hull + g->hull;
         const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
-        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
+        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre)); /* from its centre to the nearest face */
     }
     return least;
 }
@@ -301,7 +308,7 @@ static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_
     c->half = csim_sub(c->half, csim_v3(round, round, round));
     if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
     c->half_height -= round;
-    c->round = round;
+    c->round = round; /* with it as large as before, but for edges */
 }
 
 /* Of a box the part that points of a ball can be nearest to, for those are no farther from each other than the points:
@@ -335,6 +342,7 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
     csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
     round = a.round + b.round;
+    /* cores are apart until the shapes are as deep as their rounds: distances of cores tell depths, overlaps do not */
     a.round = b.round = 0;
     core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
     *gap = core - round - q->thick;
@@ -349,6 +357,7 @@ static CSIMI_NOINLINE bool csimi_path_facet_gap(const csimi_paths *p, const csim
     const csim_geometry *g = s->shape + q->a;
     csimi_convex a, b;
     csim_vec3 on, normal = csim_v3(0, 0, 0);
+    /* facets are in the axes of the level: the shape is taken there */
     at.position = csim_pose_local(level, at.position);
     at.rotation = csim_quat_mul(csim_quat_conj(level.rotation), at.rotation);
     if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) {
@@ -392,7 +401,7 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
 
 /* How far shapes, the thinner one 2 thin thick, may overlap: contacts still push them apart from there. */
 static csim_real csimi_path_deep(const csimi_paths *p, csim_real thin, csim_real slack) {
-    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin);
+    return p->fine ? slack : csimi_max(slack, CSIM_R(0.375) * thin); /* 3/16 of the thickness */
 }
 
 static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
@@ -405,8 +414,8 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
-    q.slack = csimi_min(p->slack, thin / 4);
+    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin; /* a level is a sheet: no depth to spare */
+    q.slack = csimi_min(p->slack, thin / 4); /* an eighth of the thickness at most */
     q.deep = csimi_path_deep(p, q.thin, q.slack);
     q.round = 0;
     q.facet = NULL;
@@ -431,16 +440,16 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1;
+    if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1; /* farther than their ways lead */
     floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
-        if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
+        if (!(rate * (1 - t) > gap - floor)) return 1; /* cannot get there before the step ends */
+        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way)); /* at least some way: looks end */
         if (!(t < 1)) return 1;
         if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.deep, &gap, &n)) return 1;
-        if (gap < floor) return last;
+        if (gap < floor) return last; /* the last share that was good */
         if (gap < floor + near) return t;
         last = t;
     }
@@ -463,7 +472,7 @@ static CSIMI_NOINLINE csim_real csimi_path_level(const csimi_paths *p, csimi_pat
         csim_vec3 n;
         if (!csimi_facet_of(&facet, &t, place, middle) || csimi_facet_distance(&facet, middle, &n) > reach) continue;
         q->facet = &facet;
-        first = csimi_min(first, csimi_path_advance(p, q));
+        first = csimi_min(first, csimi_path_advance(p, q)); /* whichever is met first stops it */
     }
     return first;
 }
@@ -497,18 +506,19 @@ static void csimi_path_sort(csimi_paths *p) {
     for (c = 1, p->axis = 0; c < 3; c++)
         if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
     for (k = 0; k < p->awake; k++)
+        /* key above, place below: equal keys stay in the order of the list */
         p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
     csimi_radix_sort(p->awake, &p->order, &p->other);
     for (k = 0; k < p->awake; k++) {
         const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
-        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end;
+        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end; /* rises with k, so that it can be bisected */
     }
 }
 
 /* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
 static int csimi_path_meets(csimi_paths *p, int a) {
     const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
-    const uint32_t last = csimi_real_key(upper[p->axis]);
+    const uint32_t last = csimi_real_key(upper[p->axis]); /* those that begin behind it cannot meet a */
     int k = 0, end = p->awake, i, place, count = 0;
     while (k < end) { /* the first one that may reach so far */
         if (p->reach[(k + end) / 2] < lower[p->axis])
@@ -519,16 +529,18 @@ static int csimi_path_meets(csimi_paths *p, int a) {
     for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
         place = (int)(p->order[k] & 0xffffffffu);
         if (!csimi_path_near(p, a, (int)p->list[place])) continue;
+        /* in the order of the list, whichever axis was sorted along */
         for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
         p->near[i] = place;
     }
     for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
-    end = csimi_path_about(p, lower, upper, p->slack);
+    end = csimi_path_about(p, lower, upper, p->slack); /* and what lies in bed, behind them */
     for (k = p->awake; k < end; k++)
         if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
     return count;
 }
 
+/* Whether the root of a tree is free to be carried: an anchored one stays where it is held. */
 static bool csimi_path_floats(const csimi_paths *p, int tree) {
     const csimi_state *s = &p->w->store.state;
     return s->tree_link[s->tree[tree].first_link].joint == CSIM_TREE_FLOATING;
@@ -538,11 +550,12 @@ static bool csimi_path_floats(const csimi_paths *p, int tree) {
 static bool csimi_path_stop(csimi_paths *p, int slot, int other, csim_real t) {
     const csimi_body *b = p->w->store.body + slot, *o = p->w->store.body + other;
     const int group = p->group[slot];
+    /* earlier by less than 1e-4 of the step is no change: passes would be spent on rounding */
     if (b->motion != CSIM_DYNAMIC || !(t < p->until[group] - CSIM_R(1e-4))) return false;
     p->until[group] = t;
     p->carrier[group] = o->kind == CSIM_RIGID && o->motion == CSIM_KINEMATIC ? other : -1;
-    if (b->tree >= 0 && !csimi_path_floats(p, b->tree)) p->carrier[group] = -1;
-    p->looked[slot] = 1;
+    if (b->tree >= 0 && !csimi_path_floats(p, b->tree)) p->carrier[group] = -1; /* held by its anchor */
+    p->looked[slot] = 1; /* where it stands it may be in the way of what it did not meet before */
     return true;
 }
 
@@ -553,15 +566,16 @@ static bool csimi_path_pairs(csimi_paths *p) {
     int i, k, count;
     for (i = 0; i < p->awake; i++) {
         const int a = (int)p->list[i], slot = s->shape_body[a];
-        if (!p->looked[slot] || s->shape[a].field) continue;
+        if (!p->looked[slot] || s->shape[a].field) continue; /* fields: from the other shape */
         count = csimi_path_meets(p, a);
         for (k = 0; k < count; k++) {
             const int b = p->near[k], other = s->shape_body[b];
             csim_real t;
             if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
+            /* one group stops as one: its shapes do not stop each other */
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
-            if (p->looked[other] && b < a) continue;
+            if (p->looked[other] && b < a) continue; /* this pair has been seen from b */
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
@@ -583,6 +597,7 @@ static bool csimi_path_strays(csimi_paths *p) {
         if (!q->strays) continue;
         csimi_path_still(p, q->a);
         csimi_path_still(p, q->b);
+        /* no row held them: they stop a slack deep, as if paths were all followed finely */
         p->fine = true;
         t = csimi_path_meet(p, q->a, q->b);
         p->fine = p->w->def.follow_paths;
@@ -609,7 +624,7 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
         csim_real rate;
         gap = csimi_distance_at(s->shape + shape, s->hull, at, csim_madd(x, t, d), &n, &zone) - r;
         if (look == 0) floor = p->fine ? csimi_min(gap, 0) - p->slack : csimi_path_floor(gap, deep, thin);
-        if (look > 0 && gap < floor + p->slack / 4) return t;
+        if (look > 0 && gap < floor + p->slack / 4) return t; /* at 0 it may be deep, and leave */
         rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
         if (!(rate * (1 - t) > gap - floor)) return 1;
         t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
@@ -623,7 +638,7 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
                                                       int shape) {
     const csimi_triangles t = csimi_triangles_of(p->w->store.shape[shape].field);
     const csim_pose at = csimi_path_shape(p, shape, 0);
-    const csim_real core = csimi_max(r - p->slack, 0);
+    const csim_real core = csimi_max(r - p->slack, 0); /* a ball that touches when the node is a slack deep */
     csimi_surface_ray ray;
     csimi_convex ball, face;
     csimi_facet f;
@@ -634,13 +649,14 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
     d = csim_unrotate(at.rotation, d);
     CSIMI_MEMSET(&ball, 0, sizeof ball);
     ball.kind = CSIM_SHAPE_SPHERE;
-    ball.pose = csim_pose_identity();
+    ball.pose = csim_pose_identity(); /* in the axes of the level */
     ball.pose.position = x;
     ball.round = ball.size = core;
+    /* boxes grown by the core: the centre is followed as a point */
     csimi_surface_ray_along(&ray, &t.surface, x, d, csim_v3(core, core, core), 1);
     while ((place = csimi_surface_ray_next(&ray)) >= 0) {
         csim_vec3 corner[3];
-        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue;
+        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue; /* behind it, or going away */
         for (k = 0; k < 3; k++) corner[k] = csimi_load3(f.vertex + 3 * k);
         /* what it is deep in already it may go a slack deeper into */
         ball.round = ball.size = csimi_min(core, csimi_facet_distance(&f, x, &n) - p->slack);
@@ -649,9 +665,10 @@ static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim
             if (!csimi_convex_cast(&ball, d, &face, ray.most, &fraction, &on, &n)) continue;
         } else {
             if (!csimi_ray_triangle(corner, x, d, false, ray.most, &fraction, weight)) continue;
+            /* thinner than a slack: its centre goes on through the plane for the rest of it */
             fraction += csimi_max(p->slack - r, 0) / -csim_dot(f.n, d);
         }
-        ray.most = csimi_min(ray.most, fraction);
+        ray.most = csimi_min(ray.most, fraction); /* leaves farther along are not walked */
     }
     return ray.most;
 }
@@ -686,12 +703,13 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     for (k = 0; k < count; k++) {
         const int node = csimi_path_node_of(s, b, k);
         const csim_real *x = s->state.x + 3 * (size_t)node, *v = p->v + 3 * (size_t)node;
-        for (c = 0; c < 3 && csimi_path_goes(p, node); c++) {
+        for (c = 0; c < 3 && csimi_path_goes(p, node); c++) { /* those that stay need no shapes */
             low[c] = csimi_min(low[c], csimi_min(x[c], x[c] + p->h * v[c]));
             high[c] = csimi_max(high[c], csimi_max(x[c], x[c] + p->h * v[c]));
         }
     }
     p->near_count = 0;
+    /* low > high: no node goes */
     listed = low[0] <= high[0] ? csimi_path_about(p, low, high, r) : 0;
     for (i = 0; i < listed; i++) {
         const csim_vec3 x = csimi_load3(low), d = csim_sub(csimi_load3(high), x);
@@ -725,6 +743,7 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     }
     if (until < 1) {
         csim_vec3 end = csim_madd(x, until, d);
+        /* a wall that comes takes the node on, else it would go through it in the rest of the step */
         if (carrier >= 0) end = csim_pose_point(csimi_path_carried(p, carrier, until, 1), end);
         csimi_store3(p->f->next.x + 3 * (size_t)i, end);
     }
@@ -738,13 +757,13 @@ static void csimi_path_nodes(csimi_paths *p) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
-        if (b->kind == CSIM_BODY_REDUCED) continue;
+        if (b->kind == CSIM_BODY_REDUCED) continue; /* its vertices follow coordinates and cannot stop alone */
         if (csimi_path_list(p, slot, count) == 0) continue;
         for (k = 0; k < count; k++) {
             const int node = csimi_path_node_of(s, b, k);
             if (!csimi_path_goes(p, node) || !(csimi_path_node(p, slot, node) < 1)) continue;
             p->f->stats->stopped++;
-            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD;
+            if (p->f->missed[node] == 1) p->f->missed[node] = CSIMI_MISSED_HELD; /* for csimi_stand_still */
         }
     }
 }
@@ -771,12 +790,14 @@ static void csimi_path_write(csimi_paths *p) {
         const int slot = s->active[i], group = p->group[slot];
         const csimi_body *b = s->body + slot;
         if (b->kind == CSIM_BODY_TREE) {
+            /* looking at shares of the step has moved its links in next: they are put where they stop, or at the end */
             csimi_path_tree(p, b->tree, p->until[group]);
             if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
         }
         if (!(p->until[group] < 1) || b->shape_count == 0) continue;
         p->f->stats->stopped++;
         for (k = b->first_shape; k < b->first_shape + b->shape_count; k++) {
+            /* the most that a point of a shape would still have moved, m */
             const double left = (double)((1 - p->until[group]) * p->way[k]);
             if (left > p->f->stats->stopped_short) p->f->stats->stopped_short = left;
         }
@@ -797,7 +818,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = p.filter.world = w;
     p.f = f;
-    p.v = f->moves ? f->rep : f->v;
+    p.v = f->moves ? f->rep : f->v; /* XPBD and bounded frames: not the end velocity */
     p.h = h;
     p.slack = csimi_path_slack(w);
     p.fine = w->def.follow_paths;
@@ -807,7 +828,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         const int slot = s->active[i];
         nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
         p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1; /* unseen.c found it in */
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
@@ -815,11 +836,12 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
         if (bodies) csimi_path_sort(&p);
+        /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
             stopped = csimi_path_strays(&p) || stopped;
         }
-        if (nodes) csimi_path_nodes(&p);
+        if (nodes) csimi_path_nodes(&p); /* last: against bodies where they have stopped */
         csimi_path_write(&p);
     }
     csimi_pop(arena, mark);

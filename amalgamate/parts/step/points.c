@@ -31,7 +31,7 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
-    if (p->node < 0) c->radius -= own;
+    if (p->node < 0) c->radius -= own; /* it is at the surface of the body: only thicknesses are left */
     c->part_a = p->shape;
 }
 
@@ -44,7 +44,8 @@ static bool csimi_meets_on_its_way(const csim_geometry *g, const csim_hull_data 
     csim_real low = 0, high = 1, t = 1, distance;
     uint32_t zone;
     int k;
-    if (g->field || !(*gap > push)) return true;
+    if (g->field || !(*gap > push)) return true; /* no convex distance; or near */
+    /* bisection for the first share of the way at which the point is within r, or nearest */
     for (k = 0; k < 24 && high - low > CSIM_R(1e-6); k++) {
         distance = csim_shape_distance(g, hulls, pose, csim_madd(x, t, way), n, &zone);
         if (distance > r && csim_dot(*n, way) < 0)
@@ -54,6 +55,7 @@ static bool csimi_meets_on_its_way(const csim_geometry *g, const csim_hull_data 
         t = (low + high) / 2;
     }
     distance = csim_shape_distance(g, hulls, pose, csim_madd(x, low, way), n, &zone);
+    /* the same plane, with the gap that the point has to it at the start of the step */
     *gap = distance - r - low * csim_dot(*n, way);
     return distance <= r + push;
 }
@@ -78,7 +80,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
         const csim_vec3 n = csim_rotate(b->at.rotation, foot[i].normal);
         csimi_found_contact *c;
         int alike = 0;
-        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way;
+        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way; /* so that ids differ */
         c = csimi_next_found(d, p->body, b->body,
                              csimi_mix64(p->key, csimi_mix64(csimi_shape_key(s, b), (uint64_t)(FEET * way + alike))));
         if (!c) continue;
@@ -102,7 +104,7 @@ static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, con
     csim_vec3 way, ahead = *n;
     csim_real off = *gap;
     bool meets;
-    if (!(*gap > p->push)) return true;
+    if (!(*gap > p->push)) return true; /* near enough for the nearest plane to be that of the contact */
     way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
     if (!(*gap + csim_dot(*n, way) < p->push)) return !sheet || s->shape[b->item].field; /* as distance is convex */
     meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
@@ -121,6 +123,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
+    /* a level bends both ways: one nearest plane would not hold a node in a corner of it */
     if (s->shape[b->item].kind == CSIM_SHAPE_TRIANGLES) {
         csimi_probe_triangles(d, p, b);
         return;
@@ -130,7 +133,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = c->part_b = b->item;
+    c->shape_b = c->part_b = b->item; /* shape_b: penetration is measured by the shape, not by this plane */
     c->radius = r;
     c->point_a = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
@@ -216,7 +219,9 @@ static bool csimi_sheet_was(const csimi_detector *d, const csimi_probe *p, const
     const csimi_store *s = &d->world->store;
     int k, at;
     for (k = 0; k < 3; k++) {
+        /* with any rank: those that ranks count may have come or gone since */
         at = csimi_last_contact(d->world, &d->last, csimi_sheet_name(s, p, b, side, (uint32_t)k));
+        /* normals of contacts look to the point: on side 1 against that of the triangle */
         if (at >= 0 && csim_dot(s->contact[at].normal, n) * (side ? -1 : 1) > turned) return true;
     }
     return false;
@@ -239,7 +244,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
     skip.sheet = true;
     skip.vertex = p->self;
     skip.rest = s->surface_rest + 3 * (size_t)B->first_surface;
-    skip.radius = B->self_distance;
+    skip.radius = B->self_distance; /* what was nearer at rest is no other layer */
     for (skip.met_count = 0; skip.met_count < 3; skip.met_count++) {
         csimi_found_contact *c;
         csimi_place foot;
@@ -247,6 +252,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         bool below, around, crossed;
         if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) break;
         n = hit.normal;
+        /* towards the point; nearer than this that is made of rounding, and the triangle's own normal stays */
         if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
         skip.met[skip.met_count] = n;
         below = csim_dot(n, hit.normal) < 0;
@@ -256,12 +262,13 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
                   !csimi_sheet_was(d, p, b, hit.normal, below, turned);
         skip.crossed[skip.met_count] = crossed; /* it slid over triangles that moved, and came out behind them */
         side[skip.met_count] = below != crossed;
-        gap = (crossed ? -hit.distance : hit.distance) - r;
+        gap = (crossed ? -hit.distance : hit.distance) - r; /* signed from the side it was on */
         n = csim_scale(crossed ? -1 : 1, n);
+        /* corner to corner is seen twice: of two vertices of one sheet the lower tells it, else the other body */
         if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
         foot = csimi_surface_place(s, B, surface, &hit, hit.point);
         way = csimi_probe_way(d, p, foot);
-        reach = csimi_min(p->reach, p->push + csim_length(way));
+        reach = csimi_min(p->reach, p->push + csim_length(way)); /* its own speed, not the fastest of its body */
         if (hit.border && !crossed && csimi_passes_by(surface, &hit, p->x, way) - r > p->push) continue;
         if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, 0))) continue;
         met[skip.met_count] = c;
@@ -273,6 +280,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
     }
     for (k = 0; k < skip.met_count; k++)
+        /* names wait until all layers are known: ranks count them */
         if (met[k]) met[k]->id = csimi_sheet_name(s, p, b, side[k], csimi_sheet_rank(&skip, side, k));
 }
 
@@ -290,10 +298,11 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         csimi_probe_sheet(d, p, b);
         return;
     }
+    /* inside of another body it is found however deep it is */
     if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
     gap = distance - r;
     surface = csimi_surface_of(&d->surfaces, b->body);
-    if (p->met && hit.feature >= 4 && !hit.inside) return;
+    if (p->met && hit.feature >= 4 && !hit.inside) return; /* the corner has this contact from its side */
     foot = csimi_surface_place(s, B, surface, &hit, hit.point);
     reach = csimi_min(p->reach, p->push + csim_length(csimi_probe_way(d, p, foot)));
     if (gap > reach) return;
@@ -317,9 +326,10 @@ static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a,
     p.body = a->body;
     p.node = node;
     p.self = p.shape = -1;
+    /* of two surfaces the higher slot leaves corners to the vertices of the other, and so do particles with a radius */
     p.met = b->kind == CSIMI_OBJECT_SOLID &&
             (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body : A->radius > 0);
-    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
+    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]); /* the user's number: it stays */
     p.x = csimi_load3(s->state.x + 3 * node);
     p.v = csimi_load3(s->state.v + 3 * node);
     p.radius = A->radius + A->surface.thickness;
@@ -359,11 +369,12 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
     if (g->field && s->body[b->body].kind == CSIM_BODY_CLOTH) return; /* its vertices see the field */
     p.body = a->body;
     p.node = p.self = -1;
-    p.met = true;
+    p.met = true; /* vertices of the solid look for the shape too */
     p.shape = a->item;
     p.reach = a->margin + b->margin;
     p.push = a->push + b->push;
     csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    /* nodes of the field in a ball about the solid, not all of it */
     if (g->kind == CSIM_SHAPE_HEIGHTS) {
         const csim_vec3 lower = csimi_load3(d->lower + 3 * (b - d->object)),
                         upper = csimi_load3(d->upper + 3 * (b - d->object));
@@ -387,6 +398,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
     }
 }
 
+/* Vertices against the triangles of their own body that were far enough from them at rest. */
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
     csimi_store *s = &d->world->store;
     const csimi_object *a = d->object + i;

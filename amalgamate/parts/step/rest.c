@@ -19,15 +19,17 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
     if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
         params->solver != CSIM_SOLVER_BOUNDED)
         return false;
+    /* theta < 1: v = 0 is no rest there but v_{k+1} = -v_k */
     if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
     for (i = 0; i < p->A.n; i++)
         for (k = 0; k < 3; k++) {
+            /* D = diag A: speed is |v_k|^2 in D, force |b|^2 in 1/D, about the mass times (g h)^2 */
             const csim_real a = p->A.val[9 * (ptrdiff_t)p->A.diag[i] + 4 * k];
             const csim_real v = f->vk[3 * block[i] + k], b = p->b[3 * i + k];
             speed += a * v * v;
             force += b * b / a;
         }
-    if (!(speed <= good * good * force)) return false;
+    if (!(speed <= good * good * force)) return false; /* the cheap test first */
     still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
     CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
     rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&

@@ -4,6 +4,7 @@
    does dry friction of a joint, and neither law knows of the other. */
 #include "private.h"
 
+/* Whether a couple can turn it: given bodies and massless links are left out of the mass. */
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
     return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
@@ -45,7 +46,7 @@ static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -cs
    friction of the step before turned it by. */
 static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
                                      csim_vec3 push, csim_real inertia, csim_real bound) {
-    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn; /* couple: on b friction acts reversed, and so does its turn */
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
@@ -54,6 +55,7 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
             couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    /* faster than the couple can stop, its direction is that of the turn alone */
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
 }
 
@@ -66,19 +68,21 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     const csimi_place *end[2] = {&found->a, &found->b};
     csim_contact *c = f->contacts + f->contact_count;
     csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
-    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3]; /* mass: sum of 1/m, 1/kg */
     csim_vec3 trial;
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
         if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
+    /* scale^2 is 3 sum(1/m) / tr(sum of I^-1): over sum(1/m) an inertia, kg m^2 */
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    /* the law is a box and not a disk: its first axis lies along the motion, where both say the same */
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
     csimi_store3(c->R + 6, n);
     CSIMI_MEMCPY(c->R, axis, sizeof axis);
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
-    c->law = CSIM_LAW_BOX;
+    c->law = CSIM_LAW_BOX; /* lo = hi = 0 about the normal: no couple there */
     for (k = 0; k < 2; k++) {
         csim_real D[9];
         for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
@@ -93,6 +97,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
 
 CSIMI_FN csim_real csimi_rolling_bound(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
     const csimi_store *s = &w->store;
+    /* a new contact has no N of the step before: it rolls freely for one step */
     const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
     return length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
 }

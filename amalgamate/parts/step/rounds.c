@@ -10,6 +10,7 @@ enum { CSIMI_GROUPS = 32,       /* side by side at most */
 /* Sorts blocks and contacts by island, keeping their order inside. */
 static void csimi_sort_islands(csimi_step_frame *f) {
     int i, rest;
+    /* counting sort: sizes one place up, their sums as starts */
     for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
     for (i = 0; i < f->blocks; i++)
         if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
@@ -21,22 +22,22 @@ static void csimi_sort_islands(csimi_step_frame *f) {
     }
     for (i = 0; i < f->blocks; i++) {
         int g = f->island[i];
-        if (g < 0) continue;
+        if (g < 0) continue; /* fixed or kinematic: no unknown */
         f->local[i] = f->island_first[g];
-        f->island_blocks[f->island_first[g]++] = i;
+        f->island_blocks[f->island_first[g]++] = i; /* filling moves each start to its end */
     }
     rest = f->island_contact_first[f->island_count]; /* what acts on nothing that moves */
     for (i = 0; i < f->contact_count; i++) {
         const int g = f->contact_island[i];
         f->island_contacts[g >= 0 ? f->island_contact_first[g]++ : rest++] = i;
     }
-    for (i = f->island_count; i > 0; i--) {
+    for (i = f->island_count; i > 0; i--) { /* ends are the starts of the next: one place up */
         f->island_first[i] = f->island_first[i - 1];
         f->island_contact_first[i] = f->island_contact_first[i - 1];
     }
     f->island_first[0] = f->island_contact_first[0] = 0;
     for (i = 0; i < f->blocks; i++)
-        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
+        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]]; /* from the start of its island */
 }
 
 /* Numbers of aggregates in their islands, in order of appearance. */
@@ -66,22 +67,25 @@ static void csimi_order_rows(const csimi_step_frame *f, int *from) {
         if (from[i] < 0 || from[i] == i) continue;
         row = f->contacts[i];
         lambda = csimi_load3(f->lambda + 3 * i);
-        for (k = i; from[k] != i; from[k] = ~next, k = next) {
+        for (k = i; from[k] != i; from[k] = ~next, k = next) { /* k: the place that is free */
             next = from[k];
             f->contacts[k] = f->contacts[next];
+            /* impulses move where islands are solved on them in place; else each copies its own by island_contacts */
             if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, csimi_load3(f->lambda + 3 * next));
         }
         f->contacts[k] = row;
         if (CSIMI_IN_PLACE) csimi_store3(f->lambda + 3 * k, lambda);
         from[k] = ~i;
     }
+    /* marks off: the order is kept, for islands name their rows by it */
     for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
+/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. */
 static void csimi_to_islands(csimi_step_frame *f) {
     int k;
     for (k = 0; k < f->term_count; k++) {
-        f->term_block[k] = f->terms[k].block;
+        f->term_block[k] = f->terms[k].block; /* numbers in islands repeat: kept to go back */
         f->terms[k].block = f->local[f->terms[k].block];
     }
     csimi_order_rows(f, f->island_contacts);
@@ -91,7 +95,7 @@ static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
     for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k;
+    for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k; /* the inverse order */
     csimi_order_rows(f, back);
     csimi_pop(arena, mark);
 }
@@ -103,6 +107,7 @@ static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(or
 
 /* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    /* up to the first that is no figure */
     double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
     const double *figure = (const double *)(const void *)c;
     for (; most < end; most++, figure++)
@@ -115,8 +120,11 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     const int blocks = f->island_first[island + 1] - f->island_first[island];
     csim_step_stats *t = f->stats;
     if (csimi_keeps(w)) csimi_within_gather(w, f, island, a);
+    /* by the owner of its first block: the estimate finds its island again in the next step */
     f->sigma_of_body[csimi_block_owner(&w->store, f->island_blocks[f->island_first[island]])] = o->sigma;
+    /* figures of an unchecked solve are huge and tell nothing */
     if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
+    /* only islands with contacts are told; one that is solved again has been counted */
     if (f->island_contact_first[island + 1] > f->island_contact_first[island] && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
@@ -127,7 +135,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     t->rejections += o->rejections;
     t->virtual_nodes += o->virtual_nodes;
     if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
-    if (o->result > t->result) t->result = o->result;
+    if (o->result > t->result) t->result = o->result; /* results are ordered from good to bad */
     if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
     if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
@@ -135,6 +143,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
 }
 
 static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
+    /* what was kept for this island is free for the next ones, less what it took */
     f->reserved -= a->own;
     f->work += a->spent;
 }
@@ -177,17 +186,19 @@ typedef struct csimi_round {
 static void csimi_group_solve(void *context, int begin, int end) {
     const csimi_round *r = (const csimi_round *)context;
     for (; begin < end; begin++) {
+        /* the largest group is begun first: begun last, all others would wait for it */
         csimi_group *g = r->group + (begin == 0 ? r->largest : begin <= r->largest ? begin - 1 : begin);
         csim_status status = CSIM_OK;
         int i;
-        g->worker.tasks = NULL;
+        g->worker.tasks = NULL; /* threads are taken: products inside are not spread once more */
         for (i = g->first; i < g->end; i++) {
             csimi_answer *answer = r->answer + (i - r->group->first);
+            /* REST: those that trying has certified are done */
             if (answer->phase == r->phase)
                 status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
             if (status == CSIM_OK) continue;
             g->status = status;
-            g->end = i;
+            g->end = i; /* the rest of the group is left: the step fails */
         }
     }
 }
@@ -198,7 +209,7 @@ static bool csimi_group_try(const csimi_round *r, csimi_group *g) {
     int i;
     for (i = g->first; i < g->end; i++) {
         csimi_answer *answer = r->answer + (i - r->group->first);
-        answer->phase = CSIMI_PHASE_TRY;
+        answer->phase = CSIMI_PHASE_TRY; /* which leaves REST where a bounded frame is to follow */
         g->status = csimi_solve_island(r->world, r->frame, csimi_ordered(r->order, i), &g->worker, answer);
         if (g->status) g->end = i;
         if (g->status) return false;
@@ -220,7 +231,7 @@ static void csimi_island_widen(const csim_world *w, const csimi_step_frame *f, i
         entries += csimi_row_end(&w->store.A, block) - w->store.A.row[block];
     }
     for (k = f->island_contact_first[island]; k < f->island_contact_first[island + 1]; k++)
-        rows += f->island_contacts[k] >= f->first_joint_row;
+        rows += f->island_contacts[k] >= f->first_joint_row; /* of joints and trees, which are not told apart here */
     most->nodes = csimi_imax(most->nodes, nodes);
     most->rigids = csimi_imax(most->rigids, (rigid + 1) / 2);
     most->coords = csimi_imax(most->coords, coords);
@@ -246,6 +257,7 @@ static size_t csimi_group_of(const csimi_round *r, int first, int last, csimi_gr
     for (g->first = g->end = first; g->end < last && g->size < share; g->end++) {
         const int island = csimi_ordered(r->order, g->end), *block = f->island_first + island;
         const int *contact = f->island_contact_first + island, own = block[1] - block[0] + contact[1] - contact[0];
+        /* a large island ends the group before it, and makes one of its own */
         if ((spreads && 2 * own > all) || (g->size > 0 && own > share)) break;
         g->size += own;
         csimi_island_widen(r->world, f, island, &most);
@@ -266,13 +278,14 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     r.largest = 0;
     r.group = CSIMI_PUSH(arena, csimi_group, CSIMI_GROUPS);
     r.answer = CSIMI_PUSH(arena, csimi_answer, last - begin);
+    /* with a budget, attempts come in order and rests side by side; BOUNDED by name has no attempts */
     r.phase = csimi_keeps(w) && w->def.solver.solver != CSIM_SOLVER_BOUNDED ? CSIMI_PHASE_REST : CSIMI_PHASE_WHOLE;
     if (!arena->overflow) CSIMI_MEMSET(r.answer, 0, (size_t)(last - begin) * sizeof *r.answer);
     for (i = begin; i < last && groups < CSIMI_GROUPS && !arena->overflow; i = r.group[groups++].end) {
         csimi_group *g = r.group + groups;
         const size_t bytes = csimi_group_of(&r, i, last, g), left = arena->size - arena->used;
         if (left < 2 * CSIMI_ALIGN || bytes > left - 2 * CSIMI_ALIGN) break;
-        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+        g->arena = csimi_arena_in(csimi_push(arena, bytes, 1), bytes); /* no thread meets another in memory */
         g->worker.arena = &g->arena;
         g->worker.tasks = &w->def.tasks;
         g->worker.error = &g->error;
@@ -283,10 +296,11 @@ static csim_status csimi_solve_round(csim_world *w, csimi_step_frame *f, const u
     csimi_parallel(&w->def.tasks, groups, 1, csimi_group_solve, &r);
     for (k = 0; k < groups; k++) {
         for (i = r.group[k].first; i < r.group[k].end; i++) {
+            /* trying has told already what it spent */
             if (r.phase == CSIMI_PHASE_WHOLE) csimi_spend(f, r.answer + (i - begin));
-            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin));
+            csimi_gather(w, f, csimi_ordered(order, i), r.answer + (i - begin)); /* in order, after all threads */
         }
-        *first = i;
+        *first = i; /* where the next round goes on */
         if (!r.group[k].status) continue;
         w->error = r.group[k].error;
         return r.group[k].status;
@@ -314,11 +328,12 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_aggregates(w, f);
     if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
     csimi_to_islands(f);
-    f->stats->certificate.worst_contact = -1;
+    f->stats->certificate.worst_contact = -1; /* numbers in an island mean nothing outside of it */
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count;) {
 #if CSIMI_SIDE_BY_SIDE
+        /* what a round has no room for, or leaves because it is large, is solved below with all of the memory */
         if (csimi_has_threads(w) && (status = csimi_solve_round(w, f, order, &i, arena)) != 0) return status;
 #endif
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
@@ -333,7 +348,7 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_to_islands(f);
+    csimi_to_islands(f); /* islands are those of before: joints and forces changed, not who touches whom */
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
     csimi_to_world(f, arena);

@@ -36,12 +36,13 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     const int slot = first ? f->body_a : f->body_b;
     const csim_surface_def *surface = csimi_surface_def_of(s, slot, first ? f->part_a : f->part_b);
     csim_pose pose;
-    if (surface->friction2 < 0) return false;
+    if (surface->friction2 < 0) return false; /* < 0: the same in all directions */
     pose = csimi_body_pose(s, &s->state, slot);
     csimi_store3(hint, csim_rotate(pose.rotation, surface->friction_direction));
     return true;
 }
 
+/* Velocity with which a surface runs over its body, world axes, m/s. */
 static csim_vec3 csimi_belt(const csimi_store *s, int slot, int shape) {
     const csim_vec3 v = csimi_surface_def_of(s, slot, shape)->velocity;
     csim_pose pose;
@@ -73,7 +74,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
-    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1;
+    if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
@@ -83,8 +84,9 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->mask = 7;
     csimi_sides(f, s, a, found->meet, b, csimi_keeps(w) && f->kept[i].kept.pair ? f->kept[i].meet_b : found->meet, c);
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
-    csimi_row_velocity(f, c, u);
+    csimi_row_velocity(f, c, u); /* u_n of the start: what is given, plus J v_k */
     approach = u[0];
+    /* after u was taken: a belt runs along the surface, and adds nothing to the approach */
     csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach;
@@ -94,10 +96,11 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, csimi_gap_told(found), restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1); /* 1: the two of friction */
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
+        /* kept in world axes, since the frame turns with the normal from step to step */
         csimi_store3(world, csim_scale(csimi_warm_scale(w, f), w->store.contact[found->last].impulse));
         csimi_mul3(c->R, world, lambda);
     }
@@ -117,6 +120,7 @@ static CSIMI_NOINLINE void csimi_rows_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         f.term_count = j->stride * begin;
         csimi_contact_row(j->world, &f, j->last, begin);
+        /* places left over name a block that there is: renumbering for islands goes through all terms */
         for (; f.term_count < j->stride * (begin + 1); f.term_count++) f.terms[f.term_count].block = 0;
     }
 }
@@ -133,6 +137,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     job.frame = f;
     job.last = &r;
     job.stride = (CSIMI_MEETS ? 2 : 1) * csimi_most_side(&w->store.capacity);
+    /* 256 a range; each row depends on its own contact alone, so that ranges may come in any order */
     csimi_parallel(asks ? NULL : &w->def.tasks, f->found_count, 256, csimi_rows_range, &job);
     f->term_count = job.stride * f->found_count;
     f->contact_count = f->found_count;

@@ -11,10 +11,12 @@ typedef struct csimi_sense {
     csim_real reach, gap; /* beyond reach nobody asks; the least so far */
 } csimi_sense;
 
+/* Convex and bounded: what GJK distances take. Half-spaces have no bounds, fields are not convex. */
 static bool csimi_is_round(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
 
 static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real thickness) {
     csim_vec3 on, n;
+    /* 0 where they overlap: a sensor tells no depth */
     const csim_real gap = csimi_convex_distance(&q->convex, csim_v3(0, 0, 0), c, &on, &n) - thickness;
     q->gap = csimi_min(q->gap, gap);
 }
@@ -37,21 +39,23 @@ static void csimi_sense_shape(csimi_sense *q) {
     int i, n;
     if (q->round && csimi_is_round(g)) {
         csimi_convex_of(&c, g, s->hull, q->other->at);
-        csimi_sense_convex(q, &c, thickness);
+        csimi_sense_convex(q, &c, thickness); /* of the other; that of the sensor comes last */
         return;
     }
     n = csimi_collide_at(q->g, q->sensor->at, g, q->other->at, s->hull, q->reach + thickness, out, room);
+    /* n counts all touches, room those that were written */
     for (i = 0; i < csimi_imin(n, room); i++) q->gap = csimi_min(q->gap, out[i].gap - thickness);
 }
 
 static void csimi_sense_cable(csimi_sense *q, const csimi_body *b, csim_real radius) {
     const csimi_state *s = &q->d->world->store.state;
     int i, k;
+    /* at 0 it is seen, and nearer edges tell no more */
     for (i = b->first_frame; i < b->first_frame + b->frame_count && q->gap > 0; i++) {
         csimi_convex edge;
         csim_real ends[6];
         for (k = 0; k < 2; k++) csimi_store3(ends + 3 * k, csimi_load3(s->x + 3 * (size_t)s->edge_node[2 * i + k]));
-        csimi_convex_segment(&edge, ends, radius);
+        csimi_convex_segment(&edge, ends, radius); /* a capsule: nodes alone would let the cable lie unseen */
         csimi_sense_convex(q, &edge, 0);
     }
 }
@@ -66,15 +70,16 @@ static void csimi_sense_surface(csimi_sense *q, const csimi_body *b, csim_real t
     csim_real gap;
     int i, k;
     csimi_convex_bounds(&q->convex, &lower, &upper);
-    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e));
+    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e)); /* leaves that come within reach */
     while (q->gap > 0 && (i = csimi_surface_walk_next(&walk)) >= 0) {
         csimi_convex face;
         csim_real corner[9];
         for (k = 0; k < 3; k++)
             csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)surface->triangle[3 * i + k]));
-        csimi_convex_points(&face, corner, 3);
+        csimi_convex_points(&face, corner, 3); /* the triangle as a convex of three points */
         csimi_sense_convex(q, &face, thickness);
     }
+    /* no triangle cuts it: it is all inside or all outside, and its middle tells which; cloth has no inside */
     if (q->gap > 0 && b->kind != CSIM_BODY_CLOTH &&
         csimi_surface_gap(&q->d->surfaces, q->other->body, csim_scale(CSIM_R(0.5), csim_add(lower, upper)), 0, -1, &hit,
                           &gap) &&
@@ -91,7 +96,7 @@ static void csimi_sense_nodes(csimi_sense *q) {
         csimi_sense_cable(q, b, b->radius + thickness);
     } else if (q->round && b->triangle_count > 0) {
         csimi_sense_surface(q, b, b->radius + thickness);
-    } else {
+    } else { /* half-spaces, meshes, heights; bodies of loose nodes */
         for (i = b->first_node; i < b->first_node + b->node_count && q->gap > 0; i++)
             csimi_sense_point(q, csimi_load3(s->state.x + 3 * (size_t)i), b->radius + thickness);
     }
@@ -109,6 +114,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_obj
     q.other = other;
     q.g = s->shape + sensor->item;
     q.round = csimi_is_round(q.g);
+    /* touch_off: what is farther neither begins nor goes on to be seen */
     q.reach = csimi_touch_off(d->world) + s->skin[sensor->item].surface.thickness;
     q.gap = CSIMI_HUGE;
     if (q.round) csimi_convex_of(&q.convex, q.g, s->hull, sensor->at);
@@ -116,7 +122,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_obj
         csimi_sense_shape(&q);
     else
         csimi_sense_nodes(&q);
-    if (!(q.gap <= q.reach)) return;
+    if (!(q.gap <= q.reach)) return; /* the bounds met, the shapes do not */
     found->sensor = sensor->item;
     found->body = other->body;
     found->shape = other->kind == CSIMI_OBJECT_SHAPE ? other->item : -1;

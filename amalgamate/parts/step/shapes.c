@@ -20,15 +20,17 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     bool turned = false;
     int i;
     for (i = 0; i < n; i++) {
-        if (t[i].gap <= near + thickness) return false;
+        if (t[i].gap <= near + thickness) return false; /* one may touch in this step whatever it does */
+        /* the free motion ends within pad of this plane or behind it: its row may press */
         if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
     }
+    /* contacts stay where none turns the motion aside, and where nothing is cast: a is a field, b a grid or heights */
     if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
-    x.round += pad + thickness;
+    x.round += pad + thickness; /* a wider one that misses: so does whatever leaves the way by less */
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
     if (s->body[a->body].joints != 0 && s->body[b->body].joints != 0) return false; /* paths cannot stop such */
     p->a = a->item;
@@ -61,6 +63,7 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
                               int room) {
     const csimi_store *s = &d->world->store;
     const csim_real reach = a->margin + b->margin + (csimi_thickness_of(s, a) + csimi_thickness_of(s, b));
+    /* margins: how far both may come in the step; touches have gaps between the bare shapes */
     return csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
                             reach + csimi_far_of(d, a, b), out, room);
 }
@@ -72,8 +75,8 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
     int first, count;
     if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
     count = csimi_look_between(d, a, b, at, room);
-    if (count > room) return 0;
-    d->early[pair].touch = at;
+    if (count > room) return 0; /* the main pass looks again, with more room */
+    d->early[pair].touch = at; /* not null: known, also where nothing is found */
     return d->early[pair].count = count;
 }
 #endif
@@ -96,6 +99,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
             csimi_emit_standing(d, a, b, first);
         return;
     }
+    /* records are made here, pair by pair: their order is the same for any number of threads */
     if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
         out = d->early[d->pair].touch;
         n = d->early[d->pair].count;
@@ -103,7 +107,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         n = csimi_look_between(d, a, b, out, room);
     }
     if (n > room) {
-        d->needed += n - room;
+        d->needed += n - room; /* the step ends for want of capacity, and says how much */
         n = room;
     }
 #ifndef CONDSIM_NO_PATHS
@@ -111,9 +115,10 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
 #endif
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
+        /* named by the pair and its features, so that impulses of the last step are found again */
         csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
                                                     out[i].normal, out[i].gap - thickness);
-        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key);
+        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key); /* null: none is made */
     }
     csimi_keep_heirs(d, from, first);
 }

@@ -5,7 +5,7 @@
    that v does not close alpha v does not close either. Momentum is lost by it; the step is uncertified as it was. */
 #include "private.h"
 
-enum { CSIMI_SHORTEN_HALVINGS = 30 };
+enum { CSIMI_SHORTEN_HALVINGS = 30 }; /* down to 1e-9 of the motion */
 enum { CSIMI_SHORTEN_TRIALS = 5 }; /* between the last two halvings */
 
 /* Trees have drives, whose work is not known here; a midpoint velocity is not the one at the end. */
@@ -16,7 +16,7 @@ CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) 
 
 static double csimi_energy_sum(const csimi_state *s) {
     const csimi_energy e = csimi_energy_of(s);
-    return e.kinetic + e.gravity + e.elastic;
+    return e.kinetic + e.gravity + e.elastic; /* J, in double: differences of it are judged to 1e-9 */
 }
 
 /* Work of one side of a row on what is free of the missed islands. */
@@ -38,12 +38,13 @@ static double csimi_side_work(const csimi_step_frame *f, csim_side side, const c
 static double csimi_contact_asked(const csimi_step_frame *f, int c) {
     const csim_contact *row = f->contacts + c;
     const csim_real *lambda = f->lambda + 3 * (size_t)c;
+    /* all terms of a contact lie in one island, so that any of them names it */
     const int block = f->terms[row->a.count > 0 ? row->a.first : row->b.first].block;
     double sum = 0;
     int k;
-    if (row->a.count + row->b.count == 0 || !f->missed[block]) return 0;
+    if (row->a.count + row->b.count == 0 || !f->missed[block]) return 0; /* both sides are given */
     for (k = 0; k < 3; k++) sum -= (double)(lambda[k] * row->phi[k]);
-    return sum > 0 ? sum : 0;
+    return sum > 0 ? sum : 0; /* what takes energy out earns no other contact a gain */
 }
 
 /* What rows and the user's forces do on the missed islands along v. */
@@ -52,9 +53,9 @@ static double csimi_work_done(const csim_world *w, const csimi_step_frame *f) {
     double work = 0, force = 0;
     int c, i;
     for (c = 0; c < f->found_count; c++) work += csimi_contact_asked(f, c);
-    for (; c < f->contact_count; c++) {
+    for (; c < f->contact_count; c++) { /* rows of rolling and of joints */
         csim_real impulse[3] = {0, 0, 0};
-        csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, impulse);
+        csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, impulse); /* world axes */
         work += csimi_side_work(f, f->contacts[c].a, impulse) - csimi_side_work(f, f->contacts[c].b, impulse);
     }
     csimi_spans(&w->store, &w->store.state, span);
@@ -78,11 +79,12 @@ static double csimi_energy_unmoved(csim_world *w, csimi_step_frame *f, const csi
     csimi_span span[CSIMI_SPANS], next[CSIMI_SPANS];
     int i, k;
     csimi_scale_missed(f, full, 0);
-    (void)csimi_integrate(w, f, step);
+    (void)csimi_integrate(w, f, step); /* others have done their step */
     csimi_spans(&w->store, &w->store.state, span);
     csimi_spans(&w->store, &f->next, next);
     for (k = 0; k < CSIMI_SPANS; k++)
         for (i = 0; i < 3 * span[k].per * span[k].count; i++)
+            /* what stands at its place still has the kinetic energy that it had before */
             if (f->missed[span[k].first + i / 3]) next[k].velocity[i] = span[k].velocity[i];
     return csimi_energy_sum(&f->next);
 }
@@ -90,16 +92,18 @@ static double csimi_energy_unmoved(csim_world *w, csimi_step_frame *f, const csi
 static bool csimi_shorten_to(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *full,
                              csim_real share, double most) {
     csimi_scale_missed(f, full, share);
-    return csimi_integrate(w, f, step) == CSIM_OK && csimi_energy_sum(&f->next) <= most;
+    return csimi_integrate(w, f, step) == CSIM_OK && csimi_energy_sum(&f->next) <= most; /* not finite: too far */
 }
 
 /* Shortens the islands marked; the energy after it. */
 static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *full) {
     const double put_in = csimi_work_done(w, f);
+    /* a billionth of the energy at hand is taken for rounding */
     const double before = csimi_energy_unmoved(w, f, step, full) + 1e-9 * csimi_energy_sum(&w->store.state);
     csim_real share = 1, over = 1;
     int k;
     for (k = 0; k < CSIMI_SHORTEN_HALVINGS; k++, over = share, share /= 2)
+        /* work goes with v: a share of the motion has put in that share of it */
         if (csimi_shorten_to(w, f, step, full, share, before + (double)share * put_in)) break;
     for (k = 0; k < CSIMI_SHORTEN_TRIALS && share < over; k++) {
         const csim_real middle = (share + over) / 2;
@@ -108,7 +112,7 @@ static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csi
         else
             over = middle;
     }
-    csimi_scale_missed(f, full, share);
+    csimi_scale_missed(f, full, share); /* the last trial may have been one too far */
     return csimi_integrate(w, f, step) == CSIM_OK ? csimi_energy_sum(&f->next) : (double)CSIMI_HUGE;
 }
 
@@ -123,7 +127,7 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     CSIMI_MEMCPY(full, f->v, 3 * sizeof *full * (size_t)f->blocks);
     after = csimi_shorten_marked(w, f, step, full);
     if (after > now + 1e-9 * (now < 0 ? -now : now)) {
-        for (i = 0; i < f->blocks; i++) f->missed[i] = !f->skip[i];
+        for (i = 0; i < f->blocks; i++) f->missed[i] = !f->skip[i]; /* work of all is counted from here on */
         if (after > now + csimi_work_done(w, f)) {
             CSIMI_MEMCPY(f->v, full, 3 * sizeof *full * (size_t)f->blocks);
             (void)csimi_shorten_marked(w, f, step, full);

@@ -23,7 +23,7 @@ static void csimi_stirs(csimi_stir *t, csim_real way, csim_real speed) {
 /* How far a point at a distance of 1 moves by the turn from one rotation to another. */
 static csim_real csimi_rest_turned(const csim_real *from, const csim_real *to) {
     const csim_quat d = csim_quat_mul(csimi_load_quat(to), csim_quat_conj(csimi_load_quat(from)));
-    return 2 * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+    return 2 * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z); /* the chord, 2 sin(angle / 2) */
 }
 
 /* The distance from x, in body or link axes, of the farthest point of shapes on a link (-1: all). */
@@ -33,6 +33,7 @@ static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int li
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
         if (s->skin[i].disabled || (link >= 0 && s->shape_link[i] != link)) continue;
+        /* bound: of the ball about the centre of a shape that holds it */
         most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
     }
     return most;
@@ -45,9 +46,10 @@ static csim_real csimi_way3(const csim_real *a, const csim_real *b) {
 static void csimi_stir_rigid(const csimi_store *s, const csimi_body *b, csimi_stir *t) {
     const size_t k = (size_t)b->rigid;
     const csim_real reach = csimi_outmost(s, b, -1, csimi_load3(b->centre));
+    /* the representative velocity of the step: in midpoint worlds the velocity at the end rings */
     const csim_real *anchor = s->rigid_anchor + 7 * k, *v = s->rigid_rep + 6 * k;
     const csim_real turned = csimi_rest_turned(anchor + 3, s->state.rotation + 4 * k);
-    csimi_stirs(t, csimi_way3(s->state.com + 3 * k, anchor) + reach * turned,
+    csimi_stirs(t, csimi_way3(s->state.com + 3 * k, anchor) + reach * turned, /* turns move about the centre of mass */
                 csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3)));
 }
 
@@ -56,10 +58,12 @@ static void csimi_stir_nodes(const csimi_store *s, const csimi_body *b, csimi_st
     for (i = (size_t)b->first_node; i < end; i++) {
         csimi_stirs(t, csimi_way3(s->state.x + 3 * i, s->node_anchor + 3 * i),
                     csim_length(csimi_load3(s->node_rep + 3 * i)));
+        /* what the user leads about keeps its body up, however slow it is */
         if (s->state.node_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.v + 3 * i, 3)) t->speed = CSIMI_HUGE;
     }
     end = (size_t)(b->first_frame + b->frame_count);
     for (i = (size_t)b->first_frame; i < end; i++) {
+        /* the skin of a cable as the edge turns */
         csimi_stirs(t, b->radius * csimi_rest_turned(s->frame_anchor + 4 * i, s->state.frame + 4 * i),
                     b->radius * csim_length(csimi_load3(s->frame_rep + 3 * i)));
         if (s->state.frame_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.frame_velocity + 3 * i, 3))
@@ -79,6 +83,7 @@ static void csimi_stir_tree(const csimi_store *s, const csimi_body *b, csimi_sti
     }
 }
 
+/* The way of a body is counted from where it is here. */
 static void csimi_anchor(csimi_store *s, const csimi_body *b) {
     if (b->rigid >= 0) {
         csim_real *anchor = s->rigid_anchor + 7 * (size_t)b->rigid;
@@ -110,8 +115,9 @@ static bool csimi_calms(csim_world *w, int slot) {
         b->rest.calm = csimi_min(b->rest.calm + (csim_real)w->last_h, w->def.sleep_time);
     } else {
         b->rest.calm = 0;
-        csimi_anchor(s, b);
+        csimi_anchor(s, b); /* the way begins anew */
     }
+    /* sensors see what sleeps: their bodies stay up */
     return b->can_sleep && !csimi_has_sensor(s, b) && (b->rest.calm >= w->def.sleep_time || b->rest.drowsy);
 }
 
@@ -143,13 +149,13 @@ CSIMI_FN size_t csimi_sleep_scratch(const csimi_counts *n) {
 }
 
 static int csimi_sleepy_root(const csimi_sleepy *p, int i) {
-    while (p->parent[i] != i) i = p->parent[i] = p->parent[p->parent[i]];
+    while (p->parent[i] != i) i = p->parent[i] = p->parent[p->parent[i]]; /* halves the way up for the next who asks */
     return i;
 }
 
 static void csimi_sleepy_join(const csimi_sleepy *p, int i, int j) {
     const int a = csimi_sleepy_root(p, i), b = csimi_sleepy_root(p, j);
-    p->parent[csimi_imax(a, b)] = csimi_imin(a, b);
+    p->parent[csimi_imax(a, b)] = csimi_imin(a, b); /* the lowest slot leads, in whatever order they are joined */
 }
 
 /* Bodies whose blocks share an island, and those that links join, whether or not they have rows now. */
@@ -157,21 +163,22 @@ static void csimi_sleepy_islands(const csim_world *w, const csimi_step_frame *f,
     const csimi_store *s = &w->store;
     csimi_span span[CSIMI_SPANS];
     int i, k, slot[6];
-    for (i = 0; i < f->island_count; i++) p->lead[i] = -1;
+    for (i = 0; i < f->island_count; i++) p->lead[i] = -1; /* nobody of it has been met */
     csimi_spans(s, &s->state, span);
     for (k = 0; k < CSIMI_SPANS; k++)
         for (i = 0; i < span[k].count; i++) {
             const int island = f->island[span[k].first + span[k].per * i], owner = span[k].owner(s, i);
-            if (island < 0 || owner < 0) continue;
+            if (island < 0 || owner < 0) continue; /* what is given joins nobody */
             if (p->lead[island] < 0) p->lead[island] = owner;
             csimi_sleepy_join(p, owner, p->lead[island]);
         }
     for (i = 0; i < s->count.links; i++) {
         int first = -1;
-        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue;
+        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue; /* which holds nothing */
         for (k = csimi_link_bodies(s, s->link + i, slot) - 1; k >= 0; k--) {
+            /* through the ground nobody is joined */
             if (s->body[slot[k]].motion != CSIM_DYNAMIC || csimi_lies(s, slot[k])) continue;
-            if (first >= 0) csimi_sleepy_join(p, first, slot[k]);
+            if (first >= 0) csimi_sleepy_join(p, first, slot[k]); /* each with the one before */
             first = slot[k];
         }
     }
@@ -179,10 +186,11 @@ static void csimi_sleepy_islands(const csim_world *w, const csimi_step_frame *f,
 
 /* ---- falling asleep */
 
+/* Velocities of items to 0; of mode, null: all of them. */
 static void csimi_stop_items(csim_real *v, csim_real *rep, const unsigned char *mode, int first, int count, int per) {
     int i;
     for (i = first; i < first + count; i++) {
-        if (mode && mode[i] != CSIMI_FREE) continue;
+        if (mode && mode[i] != CSIMI_FREE) continue; /* what is led keeps the velocity it was given */
         CSIMI_MEMSET(v + (size_t)per * (size_t)i, 0, sizeof *v * (size_t)per);
         CSIMI_MEMSET(rep + (size_t)per * (size_t)i, 0, sizeof *rep * (size_t)per);
     }
@@ -198,11 +206,12 @@ static void csimi_put_to_bed(csim_world *w, int slot) {
     if (b->tree >= 0)
         csimi_stop_items(s->state.coord_rate, s->coord_rep, NULL, s->state.tree[b->tree].first_block,
                          s->state.tree[b->tree].block_count, 3);
+    /* nodes of a reduced body follow its coordinates: all of them stop */
     csimi_stop_items(s->state.v, s->node_rep, b->tree >= 0 ? NULL : s->state.node_mode, b->first_node, b->node_count,
                      3);
     csimi_stop_items(s->state.frame_velocity, s->frame_rep, s->state.frame_mode, b->first_frame, b->frame_count, 3);
     w->asleep++;
-    w->bed_stale = true;
+    w->bed_stale = true; /* its items move behind those awake before the next step */
 }
 
 /* Contacts of the last step that belong to sleepers move over. */
@@ -210,23 +219,24 @@ static void csimi_keep_slept(csim_world *w) {
     csimi_store *s = &w->store;
     const bool kept = s->count.kept == s->count.contacts && s->capacity.slept_kept > 0;
     int i, n = 0;
+    /* who fell asleep while the world had no bounded frames has no records: blank ones keep the places alike */
     for (; s->count.slept_kept < s->count.slept && s->capacity.slept_kept > 0; s->count.slept_kept++)
         CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
-    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts); /* before contacts change their places */
     for (i = 0; i < s->count.contacts; i++) {
         if (csimi_contact_sleeps(s, s->contact + i)) {
-            s->contact[i].began = false;
+            s->contact[i].began = false; /* when it wakes it goes on */
             s->slept[s->count.slept] = s->contact[i];
             csimi_meets_add(s, &s->slept_meets, s->slept, s->count.slept++);
             if (s->capacity.slept_kept == 0) continue;
             CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
             if (kept) s->slept_kept[s->count.slept_kept] = s->kept[i];
-            s->count.slept_kept++;
+            s->count.slept_kept++; /* record i is of contact i */
             continue;
         }
         if (kept) s->kept[n] = s->kept[i];
         s->contact[n] = s->contact[i];
-        csimi_meets_add(s, &s->meets, s->contact, n++);
+        csimi_meets_add(s, &s->meets, s->contact, n++); /* those that stay close up */
     }
     if (kept) s->count.kept = n;
     s->count.contacts = n;
@@ -243,7 +253,7 @@ static void csimi_keep_touches(csim_world *w) {
             s->slept_touch[s->count.slept_touches] = s->touch[i];
             s->slept_touch[s->count.slept_touches++].bodies = false;
         }
-        if (!sleeps && i >= first) s->touch[n++] = s->touch[i];
+        if (!sleeps && i >= first) s->touch[n++] = s->touch[i]; /* begins stay where they are, to be told */
     }
     w->touches[CSIMI_STAYS] -= s->count.touches - n;
     s->count.touches = n;
@@ -271,7 +281,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
         int slot[6];
         const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
         int k = 0;
-        while (k < n && !s->body[slot[k]].rest.asleep) k++;
+        while (k < n && !s->body[slot[k]].rest.asleep) k++; /* where one sleeps all that it moves do */
         if (k < n) csimi_stop_items(s->state.slack_rate, s->slack_rep, NULL, i, 1, 3 * CSIMI_AXES_SLACKS);
     }
     csimi_keep_slept(w);
@@ -282,6 +292,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
 static void csimi_judge_islands(const csim_world *w, csimi_sleepy *p) {
     const csimi_store *s = &w->store;
     int i, pass;
+    /* the order counts: what was told to sleep outweighs who is not calm */
     for (pass = 0; pass < 2; pass++)
         for (i = 0; i < s->active_count; i++) {
             const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
@@ -299,9 +310,10 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
         csimi_rest *r = &s->body[s->active[i]].rest;
-        if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
+        if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1); /* -1: by itself */
         r->woke = false;
     }
+    /* this step has contacts of its own for those who woke: the ones they slept on go */
     csimi_forget_woken(w);
     if (w->def.can_sleep) {
         csimi_sleepy_layout(&p, &s->count, arena);
@@ -310,12 +322,12 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
             p.parent[slot] = slot;
             p.last[slot] = -1;
             p.awake[slot] = 0;
-            if (s->body[slot].motion != CSIM_DYNAMIC) continue;
+            if (s->body[slot].motion != CSIM_DYNAMIC) continue; /* neither joins islands nor sleeps */
             p.calm[slot] = csimi_calms(w, slot);
             calm += p.calm[slot];
             free++;
         }
-        if (calm > 0) {
+        if (calm > 0) { /* else nobody can */
             csimi_sleepy_islands(w, f, &p);
             csimi_judge_islands(w, &p);
             csimi_rest_islands(w, f, &p);

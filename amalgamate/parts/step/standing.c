@@ -6,19 +6,21 @@ enum { CSIMI_STANDS_AFTER = 2 };
 
 static bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
+    /* counts of steps are compared by their difference, which is right also where they wrap round */
     return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
 }
 
 CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
     const csimi_state *now = &w->store.state, *next = &f->next;
     int i;
-    w->scattered = false;
+    w->scattered = false; /* the commit writes this step's in order */
     for (i = 0; i < now->rigid_count; i++) {
         const size_t k = (size_t)i;
-        const bool moves = csimi_any(next->velocity + 6 * k, 6) ||
+        const bool moves = csimi_any(next->velocity + 6 * k, 6) || /* speed decides how far a step looks ahead */
                            csimi_differ(next->com + 3 * k, now->com + 3 * k, 3) ||
                            csimi_differ(next->rotation + 4 * k, now->rotation + 4 * k, 4);
         if (now->rigid_mode[i] != CSIMI_FIXED && moves)
+            /* so many steps will have been done after this one */
             w->store.body[w->store.rigid_body[i]].rest.stirred = (uint32_t)w->steps + 1u;
     }
 }
@@ -26,6 +28,7 @@ CSIMI_FN void csimi_mark_stirred(csim_world *w, const csimi_step_frame *f) {
 /* ---- contacts of the last step by the pair of shapes they belong to, whose contacts follow each other */
 
 static bool csimi_same_shapes(const csim_contact_info *a, const csim_contact_info *b) {
+    /* slots alone: where a body goes, contacts are scattered, and nothing is found by them */
     return a->body_a.index1 == b->body_a.index1 && a->body_b.index1 == b->body_b.index1 && a->shape_a == b->shape_a &&
            a->shape_b == b->shape_b;
 }
@@ -40,7 +43,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d) {
     const csim_contact_info *c = w->store.contact;
     const csim_real h = (csim_real)w->last_h;
     int i;
-    d->kept.table_size = 0;
+    d->kept.table_size = 0; /* nothing is found */
+    /* with another h the narrow phase looks another way ahead */
     if (w->scattered || csimi_differ(&h, &d->frame->h, 1)) return;
     csimi_last_clear(&d->kept, w->store.count.contacts);
     for (i = 0; i < w->store.count.contacts; i++)
@@ -53,7 +57,7 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
     csim_contact_info pair;
     int at;
     if (r->table_size == 0 || !csimi_stood(d->world, a->body) || !csimi_stood(d->world, b->body)) return -1;
-    pair.body_a.index1 = (uint32_t)a->body + 1u;
+    pair.body_a.index1 = (uint32_t)a->body + 1u; /* ids count from 1 */
     pair.body_b.index1 = (uint32_t)b->body + 1u;
     pair.shape_a = csimi_own_shape(s, a->body, a->item);
     pair.shape_b = csimi_own_shape(s, b->body, b->item);
@@ -66,7 +70,7 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
 CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
-    for (k = c; k < end && csimi_same_shapes(k, c); k++)
+    for (k = c; k < end && csimi_same_shapes(k, c); k++) /* the order of the last step */
         csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
 }
 
@@ -87,10 +91,12 @@ static bool csimi_nothing_moves(const csimi_store *s) {
    did: all later ones are the same until something is done. */
 CSIMI_FN void csimi_compare_step(csim_world *w) {
     const csim_world_def *d = &w->def;
+    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
     const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
     const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
-    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0;
+    uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0; /* 0: not comparable */
     int i;
+    /* sags fade without the hash knowing of it */
     for (i = 0; i < w->store.count.kept && hash; i++) hash = csimi_fnv(hash, &w->store.kept[i].sag, sizeof(csim_real));
     w->alike = hash != 0 && hash == w->alike_hash ? w->alike + 1 : 0;
     w->alike_hash = hash;

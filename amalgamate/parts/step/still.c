@@ -6,6 +6,7 @@
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    /* the tree of boxes has a leaf for each shape, edge of a cable and other body of nodes at most */
     const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
@@ -27,6 +28,7 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
     const csimi_store *s = &d->world->store;
     const csimi_look *l = &s->look;
     const csim_real h = d->frame->h;
+    /* the margin that detect.c gives to what does not move, and the thickness, which boxes of the tree do not hold */
     const csim_real grow = d->world->def.contact_distance / 2 + d->ahead * h * h * d->fall + s->bed_thickness;
     const csim_vec3 g = csim_v3(grow, grow, grow);
     int i, leaf, count = 0;
@@ -38,12 +40,12 @@ CSIMI_FN int csimi_still_near(csimi_detector *d) {
         csimi_bounds_walk_in(&walk, &l->tree, csim_sub(csimi_load3(d->lower + 3 * i), g),
                              csim_add(csimi_load3(d->upper + 3 * i), g));
         while ((leaf = csimi_bounds_next(&walk)) >= 0) {
-            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue;
+            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue; /* one leaf may be near to several */
             d->seen[leaf] = 1;
             d->near[count++] = (uint64_t)l->leaf_body[leaf] << 32 | (uint32_t)l->leaf_part[leaf];
         }
     }
-    csimi_sort_near(d->near, count);
+    csimi_sort_near(d->near, count); /* by slot, then by part */
     return count;
 }
 
@@ -58,7 +60,7 @@ CSIMI_FN int csimi_still_about(const csim_world *w, csim_vec3 lower, csim_vec3 u
     csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, g), csim_add(upper, g));
     while ((leaf = csimi_bounds_next(&walk)) >= 0) {
         const csimi_body *b = s->body + l->leaf_body[leaf];
-        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf]))
+        if (b->shape_count > 0 && csimi_lies(s, l->leaf_body[leaf])) /* bodies of nodes have leaves too */
             shape[count++] = (uint64_t)(b->first_shape + l->leaf_part[leaf]);
     }
     csimi_sort_near(shape, count);
@@ -78,12 +80,13 @@ CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
     const csimi_store *s = &d->world->store;
     const bool a = csimi_lies(s, body_a) && s->body[body_a].motion == CSIM_DYNAMIC;
     const bool b = csimi_lies(s, body_b) && s->body[body_b].motion == CSIM_DYNAMIC;
-    const int other = a ? body_b : body_a;
-    if (!a && !b) return false;
-    if (a && b) return true;
+    const int other = a ? body_b : body_a; /* the one that is not asleep, if only one is */
+    if (!a && !b) return false; /* a contact as any */
+    if (a && b) return true; /* they sleep on the contacts they have */
+    /* ground and what stands still push nobody */
     if (csimi_lies(s, other) || (s->body[other].motion != CSIM_DYNAMIC && !csimi_goes(s, s->body + other))) return true;
     csimi_wake_island(d->world, a ? body_a : body_b);
-    d->woke = true;
+    d->woke = true; /* its items lie behind what this step sees: it begins anew */
     return true;
 }
 #endif

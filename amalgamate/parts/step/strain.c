@@ -7,7 +7,7 @@ static csim_real csimi_spring_tension(const csim_world *w, const csimi_step_fram
     const csim_real *data = w->store.state.spring_data + 3 * (size_t)k;
     const csim_real before = csimi_spring_length(&w->store.state, k), after = csimi_spring_length(&f->next, k);
     const csim_real length = w->def.integrator == CSIM_BACKWARD_EULER ? after : (before + after) / 2;
-    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h;
+    return data[1] * (length - data[0]) + data[2] * (after - before) / f->h; /* rest length, N/m, N s/m */
 }
 
 /* A spring that bore more than it can has no stiffness any more; its blocks of A go with the next pattern. */

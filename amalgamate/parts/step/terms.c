@@ -36,6 +36,7 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
     csim_real J[9 * CSIMI_PLACE_TERMS];
     int block[CSIMI_PLACE_TERMS], n;
     *mass = 0;
+    /* terms of what stands would be worked out only to be dropped */
     if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
     n = csimi_place_terms(s, p, point, block, J);
     *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
@@ -61,6 +62,7 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
     csim_real deep;
     if (gap >= 0) return gap / h;
     deep = csimi_min(gap + def->slop, 0);
+    /* slop is left, and the push is no faster than push_out_speed, or what was deep would be thrown */
     return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
 }
 
@@ -68,11 +70,14 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
     csim_real phi = csimi_gap_velocity(def, gap, f->h), e = approach < -def->restitution_threshold ? restitution : 0;
+    /* these solvers have their own use for gaps: no share, no speed limit, no bounce */
     if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
     if (def->integrator == CSIM_BACKWARD_EULER)
+        /* the faster of push out and bounce, not the sum */
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
     if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
         return e > 0 && gap + f->h * csimi_min(approach, free_end) < 0 ? csimi_min(phi, e * approach) : phi;
+    /* an impact is stopped at e = 0 too: at the midpoint phi = 0 would be e = 1 */
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }

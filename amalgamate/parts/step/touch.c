@@ -22,7 +22,9 @@ static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
     csim_real h = d->frame->h, g = csim_length(csimi_load3(s->gravity)), speed = 0, push = 0;
     int k;
     for (k = 0; k < 2; k++) {
+        /* points between the ends are no faster than the faster end */
         speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
+        /* gravity beyond the g that all have, which the return adds */
         push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]] +
                                    csimi_max(csimi_abs(s->node_gravity[node[k]]) - 1, 0) * g);
     }
@@ -50,12 +52,14 @@ static void csimi_add_edge(csimi_detector *d, const csimi_body *b, int group, in
 /* Edges so near along the cable that they always touch: less than four radii of cable between them. */
 static bool csimi_edges_next(const csimi_state *s, const csimi_body *b, int i, int j) {
     int apart = csimi_imax(i, j) - csimi_imin(i, j);
-    if (b->closed) apart = csimi_imin(apart, b->frame_count - apart);
+    if (b->closed) apart = csimi_imin(apart, b->frame_count - apart); /* the other way round the ring */
+    /* edge_data: an edge's length at rest; those beside each other share a node */
     return apart < 2 || (csim_real)(apart - 1) * s->edge_data[6 * i] < 4 * (b->radius + b->surface.thickness);
 }
 
 /* Whether a point at share t of edge k is the start of the edge after it. */
 static bool csimi_edge_passes(const csimi_body *b, int k, csim_real t) {
+    /* the last edge of an open cable keeps its end */
     return t >= 1 && (b->closed || k + 1 < b->first_frame + b->frame_count);
 }
 
@@ -94,25 +98,29 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     for (k = 0; k < 2; k++) {
         slot[k] = s->frame_body[edge[k]];
         radius[k] = s->body[slot[k]].radius + s->body[slot[k]].surface.thickness;
+        /* bit 28 keeps numbers of edges apart from those of shapes and vertices */
         key[k] = csimi_side_key(s, slot[k], (uint32_t)(edge[k] - s->body[slot[k]].first_frame) | 0x10000000u);
     }
     if (slot[0] == slot[1] && csimi_edges_next(state, s->body + slot[0], edge[0], edge[1])) return;
     n = csimi_edge_closest(state, edge, t, point);
     distance = csim_length(n);
-    if (!(distance - radius[0] - radius[1] <= reach)) return;
+    if (!(distance - radius[0] - radius[1] <= reach)) return; /* out of reach, or not a number */
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
+    /* filters are of two bodies: a cable that touches itself has been asked by self_contact */
     if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], -1, slot[1], -1)) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
-    if (!c) return;
+    if (!c) return; /* no room, or one of them slept */
     if (distance > 0)
         n = csim_scale(1 / distance, n);
     else
+        /* the lines cross: any direction across the second will do */
         n = csim_rotate(csimi_load_quat(state->frame + 4 * edge[1]), csim_v3(1, 0, 0));
     c->normal = n;
     c->radius = radius[0] + radius[1];
     c->gap = distance - c->radius;
-    c->point_a = csim_madd(point[0], -radius[0], n);
+    c->point_a = csim_madd(point[0], -radius[0], n); /* n points from b to a */
+    /* midway between the surfaces: both impulses act at one point and keep angular momentum */
     c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, csim_madd(point[1], radius[1], n)));
     c->a = csimi_place_edge(state, edge[0], c->meet);
     c->b = csimi_place_edge(state, edge[1], c->meet);
@@ -131,16 +139,18 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
         self += b->self_contact;
     }
     for (i = 0; i < d->near_count && cables > 0; i++) cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
-    if (cables + self < 2) return 0;
+    if (cables + self < 2) return 0; /* one that does not touch itself has no partner */
     for (i = 0; i < w->store.active_count; i++) {
         int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
+            /* -1: its edges pair with each other too */
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
     }
     for (i = 0; i < d->near_count; i++) {
         const int slot = (int)(d->near[i] >> 32);
         const csimi_body *b = w->store.body + slot;
+        /* one group a body: what sleeps does not pair with itself */
         if (b->kind == CSIM_BODY_CABLE) csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
@@ -151,7 +161,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
 
 /* ---- edges of sheets, and of cables at surfaces */
 
-enum { CSIMI_WINGS = 2 };
+enum { CSIMI_WINGS = 2 }; /* an inner edge has two triangles */
 
 /* An edge and the third corners of its triangles; their ways in the step. A vertex: an edge without length. */
 typedef struct csimi_sheet_edge {
@@ -178,6 +188,7 @@ static void csimi_sheet_corner(const csimi_detector *d, csimi_sheet_edge *e, int
     const csimi_state *s = &d->world->store.state;
     e->node[k] = node;
     e->x[k] = csimi_load3(s->x + 3 * (size_t)node);
+    /* ahead: 1.5 where contacts stop an impact (3 - e) / 2 steps ahead, else 1 */
     e->way[k] = csim_scale(d->ahead * d->frame->h, csimi_load3(s->v + 3 * (size_t)node));
 }
 
@@ -192,6 +203,7 @@ static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, c
     csim_real most = 0, distance;
     int k, i, j;
     for (i = 0; i < 2; i++)
+        /* points between corners move by means of theirs: no two of both edges are faster than the fastest corners */
         for (j = 0; j < 2; j++) most = csimi_max(most, csim_length(csim_sub(e[0].way[i], e[1].way[j])));
     for (*time = 0, k = 0; k < 32 && *time <= 1; k++) {
         csim_vec3 x[2], along[2];
@@ -203,12 +215,13 @@ static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, c
         *n = csim_sub(csim_madd(x[0], t[0], along[0]), csim_madd(x[1], t[1], along[1]));
         distance = csim_length(*n);
         if (distance <= reach) {
-            *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1]));
+            *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1])); /* they cross: no way between */
+            /* what is met at an end of an edge is a vertex, which has contacts of its own (points.c) */
             return t[0] > CSIM_R(1e-3) && t[0] < CSIM_R(0.999) &&
                    (e[1].node[0] == e[1].node[1] || (t[1] > CSIM_R(1e-3) && t[1] < CSIM_R(0.999)));
         }
-        if (!(most > 0)) return false;
-        *time += csimi_max(distance - reach, reach / 64) / most;
+        if (!(most > 0)) return false; /* neither comes nearer */
+        *time += csimi_max(distance - reach, reach / 64) / most; /* at least a 64th of reach: it comes to an end */
     }
     return false;
 }
@@ -219,6 +232,7 @@ static bool csimi_sheet_guards(const csimi_sheet_edge *e, const csimi_sheet_edge
     for (wing = 2; wing < 2 + other->wings; wing++) {
         const csim_vec3 a = csimi_sheet_at(other, 0, time), b = csimi_sheet_at(other, 1, time);
         const csim_vec3 c = csimi_sheet_at(other, wing, time);
+        /* twice the area, its sign the winding as seen along n */
         const csim_real area = csim_dot(n, csim_cross(csim_sub(b, a), csim_sub(c, a)));
         for (k = 0; k < 2 + e->wings; k++) {
             const csim_vec3 p = csimi_sheet_at(e, k, time);
@@ -239,6 +253,7 @@ static int csimi_sheet_ridge(const csimi_sheet_edge *e, csim_real time, csim_vec
     for (k = 2; k < 2 + e->wings; k++) {
         csim_vec3 w = csim_sub(csimi_sheet_at(e, k, time), x);
         csim_real rise = csim_dot(n, csim_normalize(csim_madd(w, -csim_dot(w, along), along)));
+        /* 0.1: a slope of 6 degrees */
         if (rise < CSIM_R(-0.1)) return -1;
         if (rise < CSIM_R(0.1)) ridge = 0;
     }
@@ -254,6 +269,7 @@ static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surf
     e->wings = 0;
     e->out = csim_v3(0, 0, 0);
     csimi_sheet_corner(d, e, 2, surface_node[u]); /* where numbers are beyond floats the walk finds none of them */
+    /* the walk gives whole leaves: the triangles that have both ends are picked out */
     while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
         const int *t = surface->triangle + 3 * (size_t)i;
         for (k = 0; k < 3; k++)
@@ -280,10 +296,11 @@ static int csimi_sheet_peak(const csimi_detector *d, const csimi_edge_search *q,
         const csim_vec3 normal = csimi_triangle_normal(surface, i);
         for (k = 0; k < 3 && t[k] != v; k++) {
         }
-        if (k == 3) continue;
+        if (k == 3) continue; /* not at v */
         csimi_sheet_corner(d, e, 2, node[t[(k + 1) % 3]]);
         csimi_sheet_corner(d, e, 3, node[t[(k + 2) % 3]]);
         e->wings = 2;
+        /* each vertex has a contact for one of its triangles, not for all */
         if (i < triangle || csimi_sheet_ridge(e, time, n) < 0) return -1;
         e->out = csim_add(e->out, normal);
         if (csimi_abs(csim_dot(normal, n)) <= most) continue;
@@ -302,6 +319,7 @@ static bool csimi_sheet_neighbours(const csimi_store *s, const csimi_body *b, co
     for (k = 0; k < 4; k++)
         x[k] = csimi_load3(s->surface_rest +
                            3 * ((size_t)b->first_surface + (size_t)s->node_user[e[k / 2].node[k % 2]]));
+    /* by the shape at rest: when it folds, what was apart may touch */
     for (k = 0; k < 2; k++) d[k] = csim_sub(x[2 * k + 1], x[2 * k]);
     csimi_closest_segments(x[0], d[0], x[2], d[1], t, t + 1);
     return csim_length(csim_sub(csim_madd(x[0], t[0], d[0]), csim_madd(x[2], t[1], d[1]))) < b->self_distance;
@@ -317,9 +335,9 @@ static void csimi_edge_ends(csimi_detector *d, csimi_edge_search *q) {
         const csim_real within = q->grow + csim_length(csim_sub(e->x[1], e->x[0]));
         csimi_surface_hit hit;
         csim_vec3 way = e->way[k], away;
-        q->end[k] = within;
+        q->end[k] = within; /* where nothing is nearer */
         q->rate[k] = 0;
-        if (B->kind == CSIM_BODY_CLOTH) {
+        if (B->kind == CSIM_BODY_CLOTH) { /* no inside */
             if (!csimi_surface_nearest(q->surface, e->x[k], within, NULL, &hit)) continue;
             q->end[k] = hit.distance;
         } else if (!csimi_surface_gap(&d->surfaces, q->slot[1], e->x[k], within, -1, &hit, q->end + k)) {
@@ -329,8 +347,9 @@ static void csimi_edge_ends(csimi_detector *d, csimi_edge_search *q) {
             const int node = s->surface_node[B->first_surface + q->surface->triangle[3 * hit.triangle + i]];
             way = csim_madd(way, -hit.weight[i] * d->ahead * d->frame->h, csimi_load3(s->state.v + 3 * (size_t)node));
         }
+        /* end is below 0 inside: away is outward there too */
         away = hit.distance > 0 ? csim_scale(1 / q->end[k], csim_sub(e->x[k], hit.point)) : hit.normal;
-        q->rate[k] = csim_dot(away, way);
+        q->rate[k] = csim_dot(away, way); /* m in the step */
     }
     q->ends = true;
 }
@@ -343,6 +362,7 @@ static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_r
     const csim_vec3 along = csim_sub(csimi_sheet_at(e, 1, time), csimi_sheet_at(e, 0, time));
     csim_real bulge;
     if (!q->ends) csimi_edge_ends(d, q);
+    /* how much nearer the surface is than the line between the distances of the ends says */
     bulge = (1 - t) * (q->end[0] + time * q->rate[0]) + t * (q->end[1] + time * q->rate[1]) -
             csim_dot(n, csim_sub(csim_madd(csimi_sheet_at(e, 0, time), t, along), csimi_sheet_at(e + 1, 0, time)));
     return bulge < r / 20 ? -1 : csimi_clamp((r / 2 - bulge) / 4, 0, r / 10);
@@ -355,13 +375,15 @@ static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, cs
     csimi_surface_hit hit;
     csim_real gap;
     const int *corner;
+    /* cloth has no inside; else n may be outward already */
     if (d->world->store.body[q->slot[1]].kind == CSIM_BODY_CLOTH || csim_dot(*n, e[1].out) >= 0) return true;
     if (!csimi_surface_gap(&d->surfaces, q->slot[1], csim_madd(e->x[0], t, csim_sub(e->x[1], e->x[0])), q->grow, -1,
                            &hit, &gap) ||
-        !hit.inside)
+        !hit.inside) /* met from another side */
         return false;
     corner = q->surface->triangle + 3 * (size_t)hit.triangle;
     *n = csim_scale(-1, *n);
+    /* the nearest triangle is one at this edge */
     return (corner[0] == u || corner[1] == u || corner[2] == u) && (corner[0] == v || corner[1] == v || corner[2] == v);
 }
 
@@ -378,21 +400,23 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
     for (k = 0; k < 2; k++) {
         const int slot = q->slot[k];
         const uint32_t u = (uint32_t)s->node_user[e[k].node[0]], v = (uint32_t)s->node_user[e[k].node[1]];
+        /* the lower number first: the id does not depend on who finds the edge */
         key[k] = csimi_mix64(csimi_point_key(s, slot, u < v ? u : v), u < v ? v : u);
         r[k] = s->body[slot].radius + s->body[slot].surface.thickness;
         point[k] = csim_madd(e[k].x[0], t[k], csim_sub(e[k].x[1], e[k].x[0]));
     }
-    r[0] -= left;
+    r[0] -= left; /* sinks as deep as its nodes leave */
     c = csimi_next_found(d, q->slot[0], q->slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     c->normal = n;
     c->radius = r[0] + r[1];
-    c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
+    c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius; /* now, though they may meet later */
     c->point_a = csim_madd(point[0], -r[0], n);
     c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
         const bool vertex = e[k].node[0] == e[k].node[1];
         const int *corner = e[k].node;
+        /* a vertex carries two other corners of a triangle, an edge one */
         const int triangle[3] = {corner[0], corner[vertex ? 3 : 1], corner[2]};
         weight[0] = 1 - t[k];
         weight[1] = t[k];
@@ -401,7 +425,7 @@ static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, con
                                            : csimi_place_over(&s->state, triangle, weight, c->meet);
     }
     c->a = place[0];
-    c->b = csimi_place_follow(&s->state, place[1]);
+    c->b = csimi_place_follow(&s->state, place[1]); /* vertices of reduced bodies move by coordinates */
 }
 
 /* Edge k of a triangle of the second against the edge at hand. Flat against flat the vertices say all where there are
@@ -419,6 +443,7 @@ static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, csimi_edge_search
     csimi_sheet_corner(d, e + 1, 1, node[to]);
     low = csimi_imin(p[0], p[1]) - csimi_imin(e[1].node[0], e[1].node[1]);
     other = csimi_imax(p[0], p[1]) - csimi_imax(e[1].node[0], e[1].node[1]);
+    /* of one sheet: each pair once, none that share a node, none that were neighbours at rest */
     if (q->slot[0] == q->slot[1] &&
         (low > 0 || (low == 0 && other >= 0) || e[1].node[0] == p[0] || e[1].node[0] == p[1] ||
          e[1].node[1] == p[0] || e[1].node[1] == p[1] || csimi_sheet_neighbours(s, A, e)))
@@ -429,7 +454,7 @@ static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, csimi_edge_search
     if (q->frame >= 0 && !csimi_edge_outward(d, q, t[0], from, to, &n)) return;
     ridge[0] = csimi_sheet_ridge(e, time, n);
     ridge[1] = csimi_sheet_ridge(e + 1, time, csim_scale(-1, n));
-    if (ridge[0] < 0 || ridge[1] < 0) return;
+    if (ridge[0] < 0 || ridge[1] < 0) return; /* that triangle is nearer than the edge */
     if (ridge[0] + ridge[1] == 0 && (csimi_sheet_guards(e, e + 1, time, n) || csimi_sheet_guards(e + 1, e, time, n)))
         return;
     if (q->frame >= 0 && (left = csimi_edge_left(d, q, t[0], time, n)) < 0) return;
@@ -443,7 +468,7 @@ static CSIMI_NOINLINE void csimi_sheet_corner_pair(csimi_detector *d, csimi_edge
     const int node = s->surface_node[s->body[q->slot[1]].first_surface + v];
     csim_real t[2], time, left;
     csim_vec3 n;
-    csimi_sheet_corner(d, q->e + 1, 0, node);
+    csimi_sheet_corner(d, q->e + 1, 0, node); /* a vertex: no length */
     csimi_sheet_corner(d, q->e + 1, 1, node);
     if (!csimi_sheet_edges_meet(q->e, q->reach, t, &n, &time)) return;
     if (csimi_sheet_peak(d, q, triangle, v, time, csim_scale(-1, n), q->e + 1) < 0) return;
@@ -472,6 +497,7 @@ static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, con
     q->slot[1] = b->body;
     q->surface = csimi_surface_of(&d->surfaces, b->body);
     q->reach = A->radius + A->surface.thickness + B->radius + B->surface.thickness + margin;
+    /* the search goes with the mean way, so that a sheet that flies as a whole is no larger for it */
     q->grow = csimi_sheet_way(d, B, &q->mean) + q->reach;
     q->frame = -1;
 }
@@ -512,6 +538,7 @@ static void csimi_edge_search_on(csimi_detector *d, csimi_edge_search *q) {
     csimi_surface_walk walk;
     int i, j;
     for (i = 0; i < 2; i++) csimi_search_widen(q, q->e->x[i], q->e->way[i], &low, &high);
+    /* by the boxes, which are of the start, and then triangle by triangle */
     walk = csimi_surface_walk_in(q->surface, csim_sub(low, extra), csim_add(high, extra));
     low = csim_sub(low, touching);
     high = csim_add(high, touching);
@@ -538,7 +565,7 @@ CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const
             csimi_sheet_corner(d, e, 0, node[(k + 1) % 3]);
             csimi_sheet_corner(d, e, 1, node[(k + 2) % 3]);
             if (beyond >= 0 && e->node[0] > e->node[1]) continue; /* the triangle beyond has it */
-            csimi_sheet_corner(d, e, 2, node[k]);
+            csimi_sheet_corner(d, e, 2, node[k]); /* the corner across from the edge */
             e->wings = 1 + (beyond >= 0);
             if (beyond >= 0) csimi_sheet_corner(d, e, 3, beyond);
             csimi_edge_search_on(d, &q);
@@ -550,11 +577,11 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, cons
     const csimi_body *A = d->world->store.body + a->body;
     csimi_edge_search q;
     int i, k;
-    csimi_edge_search_start(&q, d, a, b, a->push + b->push);
+    csimi_edge_search_start(&q, d, a, b, a->push + b->push); /* without speed: ways are followed */
     q.e->wings = 0;
     for (i = 0; i < A->frame_count; i++) {
         q.frame = A->first_frame + i;
-        q.ends = false;
+        q.ends = false; /* asked for by the first contact */
         for (k = 0; k < 2; k++) csimi_sheet_corner(d, q.e, k, d->world->store.state.edge_node[2 * q.frame + k]);
         csimi_edge_search_on(d, &q);
     }

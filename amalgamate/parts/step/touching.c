@@ -8,9 +8,10 @@
 enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
 
 static void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+    /* pairs of shapes of the step before and of this one, and their bodies: four times the records */
     p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
     p->size = 16;
-    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
+    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2; /* half empty at least: searches stay short */
     p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
     p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
     p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
@@ -31,6 +32,7 @@ static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
 }
 
 static uint64_t csimi_side_hash(csim_body_id id, int shape) {
+    /* with the generation: who takes the slot of a body that is gone is somebody else */
     return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
 }
 
@@ -46,7 +48,7 @@ static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_
             csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]) && pair->sensor == sensor)
             return pair;
     }
-    p->needed++;
+    p->needed++; /* counted beyond the capacity too */
     if (p->count == p->capacity) return NULL;
     p->table[at] = p->count;
     pair = p->pair + p->count++;
@@ -72,12 +74,16 @@ static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, 
                                 csim_real sign) {
     const csimi_found_contact *c = f->found + i;
     const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    /* the step before foresaw it and braked it */
     const bool goes_on = !info->began && last && last->coming > 0;
+    /* what pressed before without coming on hits nobody */
     const csim_real speed = goes_on ? last->coming : info->began ? c->speed : 0;
     pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
-    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
+    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse); /* what braked it */
+    /* what still comes on is told by the step that stops it */
     if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
     pair->hardest = i;
+    /* first and second of the pair are b and a of the contact */
     pair->swapped = sign < 0;
     pair->speed = speed;
 }
@@ -91,10 +97,11 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     csim_body_id body[2];
     int shape[2], swap;
     csimi_encounter *pair;
-    if (!(c->gap <= off) && !presses) return;
+    if (!(c->gap <= off) && !presses) return; /* no longer near enough to touch */
     shape[0] = info->shape_a;
     shape[1] = info->shape_b;
     if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
+    /* events name the lower slot first */
     swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
     body[swap] = info->body_a;
     body[!swap] = info->body_b;
@@ -109,7 +116,7 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
         pair = csimi_encounter_at(p, body, shape, false);
     p->recent = pair;
     if (!pair) return;
-    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
+    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap; /* the nearest of its contacts */
     pair->seen = true;
     if (!presses) return;
     pair->presses = true;
@@ -139,11 +146,12 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
-        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* it began when it fell asleep */
+        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* began as it fell asleep: slept_touch has it */
         body[0] = e->body_a;
         body[1] = e->body_b;
         shape[0] = e->shape_a;
         shape[1] = e->shape_b;
+        /* the table is full: the step fails, and is tried again with more room where there is some */
         if ((pair = csimi_encounter_at(p, body, shape, sensor)) == NULL) return;
         pair->last = i;
         pair->was = 1;
@@ -152,13 +160,14 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
 
 /* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
 static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
-    const int shapes = p->count;
+    const int shapes = p->count; /* pairs of bodies come behind */
     int i;
     for (i = 0; i < shapes; i++) {
         csimi_encounter *pair = p->pair + i, *bodies;
+        /* two distances, so that what rests between them does not begin and end in turns */
         pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
         if (!pair->was && !pair->now) continue;
-        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
+        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return; /* shapes stay 0: nothing is told */
         bodies->was += pair->was;
         bodies->now += pair->now;
     }
@@ -185,10 +194,11 @@ CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int s
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
+    /* what is gone is named by the pointers of its last record */
     const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
     csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
     csim_touch_event *e;
-    if (p->events++ >= w->store.capacity.touches || !bodies) return;
+    if (p->events++ >= w->store.capacity.touches || !bodies) return; /* counted all the same */
     e = p->event + p->events - 1;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->body_a = pair->body[0];
@@ -199,12 +209,14 @@ static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, cons
     e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, last ? last->shape_user_data_b : NULL);
     e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
     e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
+    /* the first of two bodies to touch, or their last, and only one pair of shapes of each two */
     e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
     if (e->bodies) bodies->told = true;
 }
 
 static void csimi_write_group(const csim_world *w, csimi_encounters *p, int group) {
     const bool sensor = group >= CSIMI_LEAVES;
+    /* ends: was and is not; begins: is and was not; stays: both */
     const int kind = group - (sensor ? CSIMI_LEAVES : CSIMI_ENDS), was = kind != CSIMI_BEGINS, now = kind != CSIMI_ENDS;
     const int first = p->events;
     int i;
@@ -221,6 +233,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
+    /* a table is emptied in whole: no larger than these need */
     while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
         p->size /= 2;
     for (i = 0; i < p->size; i++) p->table[i] = -1;
@@ -233,6 +246,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
+    /* in pairs of the world's capacity, those of sleepers among them */
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
     w->def.capacity.pairs = csimi_imax(w->def.capacity.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w)) return CSIM_OK;

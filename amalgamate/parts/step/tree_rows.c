@@ -10,15 +10,15 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
     const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
-    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
+    if (f->tree_rows++ >= w->store.capacity.tree_rows) return; /* counted beyond the capacity too */
     f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
-    row->R[0] = row->R[4] = row->R[8] = 1;
+    row->R[0] = row->R[4] = row->R[8] = 1; /* row 0 is the coordinate itself: no axes in space */
     row->a.first = row->b.first = f->term_count++;
     row->a.count = 1;
-    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3;
+    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3; /* three coordinates a block */
     term->J[c % 3] = sign;
     row->phi[0] = phi;
     row->lo[0] = lo;
@@ -36,13 +36,14 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     const csimi_tree_link *l = s->tree_link + link;
     const csim_real *give = s->link_work[link].give;
     const csimi_tree_end end = csimi_tree_end_of(s, link, f->h, sign);
-    const bool soft = l->yield >= 0 && give[1] > 0;
+    const bool soft = l->yield >= 0 && give[1] > 0; /* the coordinate w behind it has kappa in A */
     csim_real phi;
     if (!end.near) return;
     if (soft)
         phi = end.gap < 0 ? f->h * give[0] * end.gap / give[1] : end.gap / f->h;
     else
         phi = csimi_phi(w, f, end.gap, 0, end.rate, end.rate);
+    /* an end pushes back and never pulls */
     csimi_tree_joint_row(w, f, link, sign > 0 ? 0 : 1, soft ? l->yield : l->coord, sign, phi, 0, CSIMI_HUGE);
 }
 
@@ -55,6 +56,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
     for (i = 0; i < s->tree_link_count; i++) {
         csimi_tree_link *l = s->tree_link + i;
         const csim_real last = csimi_abs(w->store.link_impulse[CSIMI_TREE_JOINT_ROWS * i + 3]);
+        /* nine tenths of its effort: near enough to need the row again */
         l->bounded = l->slack >= 0 && l->effort > 0 && (all || last > CSIM_R(0.9) * l->effort * (csim_real)w->last_h);
     }
 }
@@ -69,9 +71,10 @@ CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {
 static csim_real csimi_drive_inside(const csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
     const csimi_state *s = &w->store.state;
     const csimi_tree_link *l = s->tree_link + i;
-    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord;
+    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord; /* of the numbers of v */
     csim_real error[3];
     csimi_drive_error(s, i, error);
+    /* h (k e + c rate) - D v */
     return csimi_drive_impulse(s, step, i, 0, error[0]) - csimi_drive_gain(l, step) * f->v[c];
 }
 
@@ -81,10 +84,12 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     int i;
     for (i = 0; i < s->tree_link_count; i++) {
         csimi_tree_link *l = s->tree_link + i;
+        /* no bound, or a tree that is led */
         if (l->bounded || l->slack < 0 || !(l->effort > 0) || s->tree[l->tree].mode != CSIMI_FREE) continue;
         if (!(csimi_abs(csimi_drive_inside(w, f, step, i)) > f->h * l->effort)) continue;
         l->bounded = found = true;
     }
+    /* from the fourth pass on all drives of limited effort get a row, so that passes come to an end */
     for (i = 0; i < s->tree_link_count && found && pass >= 3; i++)
         s->tree_link[i].bounded = s->tree_link[i].slack >= 0 && s->tree_link[i].effort > 0;
     return found;
@@ -98,13 +103,16 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
+        /* balls and floating bases have no row */
         if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
         csimi_limit_row(w, f, i, 1);
         csimi_limit_row(w, f, i, -1);
+        /* dry friction: at rest up to its bound, else against the rate */
         if (l->friction > 0) csimi_tree_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
         if (l->bounded && D > 0) {
             csim_real error[3];
             csimi_drive_error(s, i, error);
+            /* w is held at the rate at which the drive pushes no more: D (w - v) is then its impulse */
             csimi_tree_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
                                  -f->h * l->effort, f->h * l->effort);
         }

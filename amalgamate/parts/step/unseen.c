@@ -28,7 +28,7 @@ typedef struct csimi_eye {
 } csimi_eye;
 
 CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
-    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3)); /* 0.1 to 1 mm: s in docs/contact.md */
 }
 
 static double csimi_deeper(double a, double b) { return a > b ? a : b; }
@@ -54,6 +54,7 @@ CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
    of what is round turn with it too. */
 static csim_real csimi_turned(const csim_geometry *g, csim_pose from, csim_pose to) {
     const csim_quat d = csim_quat_mul(to.rotation, csim_quat_conj(from.rotation));
+    /* the chord of the turn, 2 sin(angle / 2), at the bound */
     return 2 * g->bound * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
@@ -78,13 +79,14 @@ static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        const csim_pose to = csimi_eye_pose(e, &e->f->next, i);
+        const csim_pose to = csimi_eye_pose(e, &e->f->next, i); /* after the step */
         const csim_vec3 c = csim_pose_point(to, g->centre);
         csimi_store3(e->centre + 3 * (size_t)i, c);
         e->spin[i] = 0;
         if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
             e->spin[i] = csimi_turned(g, from, to);
+            /* its contacts were looked for as far as the margin */
             if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
                 e->thrown[e->count++] = i;
         }
@@ -101,7 +103,7 @@ static void csimi_eye_shapes(csimi_eye *e) {
 static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot, int other) {
     e->deepest = csimi_deeper(e->deepest, depth);
     if (!(depth > before + (double)e->slack)) return;
-    e->f->driven[slot] = e->f->driven[other] = 1;
+    e->f->driven[slot] = e->f->driven[other] = 1; /* path.c follows these */
     e->f->stats->unseen++;
 }
 
@@ -112,7 +114,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     const csim_geometry *g = s->shape + a, *o = s->shape + b;
     const bool flat = csimi_flat_sided(csimi_kind_of(g)) &&
                       (csimi_flat_sided(csimi_kind_of(o)) || csimi_shape_is(o, CSIM_SHAPE_HEIGHTS));
-    const csim_real margin = flat ? thick - (csim_real)least : thick;
+    const csim_real margin = flat ? thick - (csim_real)least : thick; /* gaps above it are no deeper than least */
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
     int i, n = csimi_collide_at(g, csimi_eye_pose(e, state, a), o, csimi_eye_pose(e, state, b), s->hull, margin, touch,
@@ -131,6 +133,7 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
     if (s->shape[b].kind != CSIM_SHAPE_TRIANGLES) return 0;
     from = csim_pose_point(csimi_eye_pose(e, &s->state, a), g->centre);
     way = csim_sub(csim_pose_point(csimi_eye_pose(e, &e->f->next, a), g->centre), from);
+    /* way: of its middle in the step */
     return csimi_ray_at(s->shape + b, s->hull, csimi_eye_pose(e, &s->state, b), from, way, 1, &hit) & CSIMI_RAY_ENTERS
                ? (double)g->bound
                : 0;
@@ -145,7 +148,7 @@ static int csimi_eye_end(const csimi_eye *e, int first) {
 }
 
 static bool csimi_eye_shaped(const csimi_eye *e, int first) {
-    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0;
+    return e->f->found[first].part_a >= 0 && e->f->found[first].part_b >= 0; /* bodies of nodes are looked at below */
 }
 
 /* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
@@ -153,6 +156,7 @@ static void csimi_eye_planes(void *context, int begin, int end) {
     const csimi_eye *e = (const csimi_eye *)context;
     int i, last;
     for (; begin < end; begin++) {
+        /* a pair is done by the range that has the first of its contacts, whoever has the others */
         if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
         e->planes[begin] = -CSIMI_HUGE;
         for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
@@ -170,13 +174,16 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const double most = (double)(e->planes[first] + 2 * spin);
     double before = 0, depth = csimi_deeper(0, (double)e->planes[first]);
     int i;
+    /* before: at the start of the step */
     for (i = first; i < end; i++) before = csimi_deeper(before, -(double)e->f->found[i].gap);
     /* planes go on beyond the shapes */
+    /* where turning moves little and planes say no more than before, they are taken at their word */
     if (spin > small || depth > before + (double)small) {
+        /* only a new deepest pair, or one that has been driven in, would tell something */
         const double driven = before + (double)e->slack, least = e->deepest < driven ? e->deepest : driven;
         depth = most > least ? csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b, least) : 0;
     }
-    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
+    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b)); /* which no plane tells */
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
@@ -184,6 +191,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
 static void csimi_eye_pairs(csimi_eye *e) {
     int first, end, deepest = -1;
     csimi_parallel(&e->w->def.tasks, e->f->found_count, 256, csimi_eye_planes, e);
+    /* threads find the planes, one looks at the pairs in their order: any number of them gives the same bits */
     for (first = 0; first < e->f->found_count; first = end) {
         end = csimi_eye_end(e, first);
         if (!csimi_eye_shaped(e, first)) continue;
@@ -204,7 +212,8 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
-    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false;
+    if (other == slot || !(csim_dot(d, d) < reach * reach)) return false; /* its own body, or too far */
+    /* where neither moves freely no step could keep them apart */
     if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) return false;
     if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
     return !(own >= 0 && s->skin[own].sensor) && csimi_may_touch(&e->filter, slot, own, other, b);
@@ -219,6 +228,7 @@ static void csimi_eye_again(csimi_eye *e, int a, int b) {
 
 /* Lists the shapes about a ball. */
 static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
+    /* the shapes awake are all listed; those in bed that are near come behind them */
     return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
 }
 
@@ -242,13 +252,14 @@ static void csimi_eye_passing(csimi_eye *e) {
     for (i = 0; i < e->f->passing_count; i++) {
         csimi_passing *p = e->f->passing + i;
         const int shape[2] = {p->a, p->b};
-        csim_vec3 off = p->way;
+        csim_vec3 off = p->way; /* of a beside b, as foreseen */
         csim_real spin = 0;
         for (k = 0; k < 2; k++) {
             const csim_geometry *g = s->shape + shape[k];
             const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            /* less what each has gone */
             off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
-            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]); /* turning leaves a ball as it is */
         }
         p->strays = csim_length(off) + spin > p->pad;
         if (!p->strays) continue;
@@ -261,6 +272,7 @@ static void csimi_eye_passing(csimi_eye *e) {
 
 static bool csimi_eye_inside(const csimi_body *b) { return b->kind == CSIM_SOFT; }
 
+/* all nodes of a solid, of others those of the surface */
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
     if (b->kind == CSIM_PARTICLE || csimi_eye_inside(b)) return b->first_node + k;
     return e->w->store.surface_node[b->first_surface + k];
@@ -284,6 +296,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
         moving += csimi_eye_moves(e, node);
         middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
     }
+    /* nodes inside a solid have no rows: it is looked at also where it does not move */
     if (moving == 0 && !csimi_eye_inside(b)) return 0;
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
@@ -316,7 +329,7 @@ static double csimi_eye_edge(const csimi_eye *e, const csimi_state *state, const
     csim_touch touch[8];
     double deepest = 0;
     int i, n;
-    if (!(length > 0)) return 0;
+    if (!(length > 0)) return 0; /* a point: its nodes are looked at */
     g.kind = CSIM_SHAPE_CAPSULE;
     g.half_height = length / 2;
     g.spacing = g.radius / 2;
@@ -336,18 +349,20 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
         const int shape = e->near[i], other = s->shape_body[shape];
         const csim_real thick = b->surface.thickness + s->skin[shape].surface.thickness;
         const csim_real far = s->shape[shape].bound + b->radius + thick;
-        const csim_vec3 centre = csimi_eye_centre(e, shape);
+        const csim_vec3 centre = csimi_eye_centre(e, shape); /* about the ball that holds the shape */
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
             const csim_vec3 d = csim_sub(csimi_load3(e->f->next.x + 3 * (size_t)node), centre);
             const bool looks = csim_dot(d, d) <= far * far && (csimi_eye_inside(b) || csimi_eye_moves(e, node));
             const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
+            /* a node that was outside was 0 deep */
             csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
         for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
             const int *node = s->state.edge_node + 2 * (size_t)k;
             double depth = 0;
+            /* else its nodes alone touch */
             if (b->edge_contact && (csimi_eye_moves(e, node[0]) || csimi_eye_moves(e, node[1])))
                 depth = csimi_eye_edge(e, &e->f->next, b, k, shape);
             if (depth > 0) csimi_eye_found(e, depth, csimi_eye_edge(e, &s->state, b, k, shape), slot, other);
@@ -362,6 +377,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : csimi_eye_inside(b) ? b->node_count : b->surface_count;
+        /* rigid bodies and trees are shapes, which have been looked at */
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
                              ? 0
                              : csimi_eye_list(e, slot, count);
@@ -379,7 +395,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     f->stats->unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
-    e.filter.world = w;
+    e.filter.world = w; /* for csimi_may_touch */
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
     e.awake = csimi_awake_shapes(w, e.list);
     csimi_eye_shapes(&e);

@@ -16,7 +16,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_go_ahead(csim_world *w, csimi_step_frame *f, 
     there.com = f->drift.com;
     there.rotation = f->drift.rotation;
     there.frame = f->drift.frame;
-    csimi_advance(w, step, step->h / 2, f->vk, &there);
+    csimi_advance(w, step, step->h / 2, f->vk, &there); /* q' = q_k + h/2 v_k */
 }
 
 static void csimi_exchange_reals(csim_real *a, csim_real *b, int count) {
@@ -43,14 +43,15 @@ CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
 CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *v) {
     csimi_step rigid = *step;
     int i;
+    /* given blocks keep their velocity */
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
     csimi_advance(w, step, step->sigma * step->h, f->v_end, &f->next);
     rigid.sigma = 0;
     csimi_assemble(w, f, &rigid, &f->next);
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks); /* A0 v* */
     csimi_assemble(w, f, step, &f->next);
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] -= f->frozen[i];
-    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks); /* (A0 + A1) v*: less A0 v*, A1 v* is left */
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] += f->frozen[i];
 }
 
@@ -63,7 +64,7 @@ CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
             const csim_side *x = side ? &f->contacts[c].b : &f->contacts[c].a;
             csim_real push[3] = {0, 0, 0};
             csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, push);
-            for (i = 0; i < 3; i++) push[i] = side ? -push[i] : push[i];
+            for (i = 0; i < 3; i++) push[i] = side ? -push[i] : push[i]; /* on b the opposite */
             for (k = x->first; k < x->first + x->count; k++)
                 csimi_addmulT3(f->terms[k].J, push, pushed + 3 * (size_t)f->terms[k].block);
         }
@@ -71,19 +72,19 @@ CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
 
 CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
     const csim_block_matrix *A = &w->store.A;
-    csim_real *rest = f->frozen, *pushed = f->v_end;
+    csim_real *rest = f->frozen, *pushed = f->v_end; /* room that is free here; v_end is made anew by csimi_integrate */
     double rest2 = 0, b2 = 0, pushed2 = 0;
     int i;
     csimi_product(A, f->v, rest, NULL);
     csimi_pushes(f, pushed);
     for (i = 0; i < 3 * f->blocks; i++) {
-        const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)];
+        const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)]; /* of D = diag A */
         const double r = (double)(rest[i] - f->b[i] - pushed[i]);
-        if (f->skip[i / 3]) continue;
+        if (f->skip[i / 3]) continue; /* given: no equation of its own */
         rest2 += r * r / D;
         b2 += (double)f->b[i] * (double)f->b[i] / D;
         pushed2 += (double)pushed[i] * (double)pushed[i] / D;
     }
-    if (pushed2 > b2) b2 = pushed2;
+    if (pushed2 > b2) b2 = pushed2; /* the larger, as certificate.dynamics has it */
     return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }

@@ -3,7 +3,7 @@
 
 CSIMI_FN int csimi_table_size(int contacts) {
     int size = 16;
-    while (size < 2 * contacts && size < (1 << 29)) size *= 2;
+    while (size < 2 * contacts && size < (1 << 29)) size *= 2; /* half full at most: searches stay short */
     return size;
 }
 
@@ -20,7 +20,7 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 }
 
 CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
-    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1));
+    return (int)((key ^ (key >> 32)) & (uint64_t)(r->table_size - 1)); /* a mask, for the size is a power of two */
 }
 
 CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
@@ -30,6 +30,7 @@ CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
 }
 
 CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
+    /* open addressing: the next free place, and round at the end */
     int at = csimi_slot_of(r, key);
     while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
     r->table[at] = i;
@@ -38,12 +39,14 @@ CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
     csimi_last_clear(r, w->store.count.contacts);
+    /* ids stay while the same features touch */
     for (i = 0; i < w->store.count.contacts; i++) csimi_last_put(r, w->store.contact[i].id, i);
 }
 
 /* The record of the last step with this id, or -1. */
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id) {
     int at = csimi_slot_of(r, id);
+    /* an empty place ends the search: nothing is ever taken out */
     while (r->table[at] >= 0) {
         if (w->store.contact[r->table[at]].id == id) return r->table[at];
         at = (at + 1) & (r->table_size - 1);
@@ -52,5 +55,5 @@ CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, 
 }
 
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
-    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
+    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0; /* 0: no step before */
 }
