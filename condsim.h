@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: abce1300063e9a75
+   Hash of the parts: 0a43de68647b9b20
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -41864,10 +41864,10 @@ static void csimi_early_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
-        if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
-        /* room of the range's own; where it does not do, the pair is left to the main pass, which finds the same */
-        if (!skin[a->item].sensor && !skin[b->item].sensor)
-            at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
+        if (!csimi_are_shapes(d, &a, &b) || skin[a->item].sensor || skin[b->item].sensor) continue;
+        /* after the sensors, which pair with shapes of their own body that have no links to be neighbours by. Room of
+           the range's own; where it does not do, the pair is left to the main pass, which finds the same */
+        if (csimi_objects_meet(d, a, b)) at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
     }
 }
 

@@ -115,10 +115,10 @@ static void csimi_early_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
-        if (!csimi_objects_meet(d, a, b) || !csimi_are_shapes(d, &a, &b)) continue;
-        /* room of the range's own; where it does not do, the pair is left to the main pass, which finds the same */
-        if (!skin[a->item].sensor && !skin[b->item].sensor)
-            at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
+        if (!csimi_are_shapes(d, &a, &b) || skin[a->item].sensor || skin[b->item].sensor) continue;
+        /* after the sensors, which pair with shapes of their own body that have no links to be neighbours by. Room of
+           the range's own; where it does not do, the pair is left to the main pass, which finds the same */
+        if (csimi_objects_meet(d, a, b)) at += csimi_shapes_early(job->d, begin, a, b, at, (int)(last - at));
     }
 }
 
