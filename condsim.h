@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0a43de68647b9b20
+   Hash of the parts: d65bb82d4616b897
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40009,9 +40009,11 @@ static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
 /* How far points of a shape may have moved by the turn from one pose of its body to another, m. */
 static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
     const csim_geometry *g = s->shape + shape;
+    const csimi_body *body = s->body + s->shape_body[shape]; /* centre 0 of trees: poses about the link's origin */
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(body->centre));
     const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
     /* 2 sin(angle / 2) times the farthest arm: the longest chord */
-    return 2 * (g->bound + csim_length(g->local.position)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+    return 2 * (g->bound + csim_length(arm)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b) {

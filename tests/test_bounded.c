@@ -523,6 +523,51 @@ TEST(a_point_that_comes_carries_what_the_one_before_did) {
     csim_destroy_world(p.world);
 }
 
+/* Two boxes 4 m apart are one body that turns about the middle between them, without weight. Whatever the axes are that
+   it is described in, its rows stay until a corner has gone 2.31 % of a box's bounding radius, or a tenth of that: by
+   the turn since they were found and the farthest corner's distance from the centre of mass, which stays. */
+TEST(rows_are_renewed_by_the_turn_about_the_centre_of_mass) {
+    const double far = 0.0231 * 0.25 * sqrt(3), arm = hypot(2.25, 0.25);
+    int way, i, k;
+    for (way = 0; way < 2; way++) { /* boxes and a centre beside the origin, hulls about it with corners far off */
+        pile p = open_pile(CSIM_SOLVER_BOUNDED, 0, 0);
+        csim_rigid_def d = csim_default_rigid_def();
+        csim_shape shape[2];
+        csim_vec3 corner[16];
+        double most = 0;
+        int certified = 0;
+        for (k = 0; k < 16; k++)
+            corner[k] = csim_v3(CSIM_R((k & 1 ? 0.25 : -0.25) + (k < 8 ? -2 : 2)), CSIM_R(k & 2 ? 0.25 : -0.25),
+                                CSIM_R(k & 4 ? 0.25 : -0.25));
+        for (k = 0; k < 2; k++) {
+            shape[k] = way ? csim_hull(corner + 8 * k, 8) : csim_box(csim_v3(CSIM_R(0.25), CSIM_R(0.25), CSIM_R(0.25)));
+            if (!way) shape[k].local.position = csim_v3(CSIM_R(4 * k), 0, 0);
+        }
+        d.shapes = shape, d.shape_count = 2;
+        d.surface.friction = 0;
+        d.pose.position = csim_v3(way ? 2 : 0, 0, CSIM_R(0.25));
+        d.velocity = csim_v3(0, 0, 0);
+        d.angular_velocity = csim_v3(0, 0, CSIM_R(0.015));
+        STATUS(csim_create_rigid(p.world, &d, p.body), CSIM_OK);
+        STATUS(csim_world_set_gravity(p.world, csim_v3(0, 0, 0)), CSIM_OK);
+        for (i = 0; i < 200; i++) {
+            csim_pose now; /* what rows are found at, or kept at */
+            STATUS(csim_body_get_pose(p.world, p.body[0], &now), CSIM_OK);
+            STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_OK);
+            EQUAL(p.world->store.count.kept, 8);
+            for (k = 0; k < p.world->store.count.kept; k++) {
+                const csim_quat was = p.world->store.kept[k].pose[0].rotation;
+                const csim_quat turn = csim_quat_mul(now.rotation, csim_quat_conj(was));
+                most = fmax(most, 2 * arm * fabs((double)turn.z) / (certified < 12 ? 1 : 0.1)); /* 2 sin(angle / 2) */
+            }
+            certified = csim_world_stats(p.world).flags & CSIM_FLAG_UNCERTIFIED ? 0 : certified + 1;
+        }
+        CASE("%s: %g mm of %g", way ? "hulls" : "boxes", 1000 * most, 1000 * far);
+        CHECK(certified > 100 && most <= 1.001 * far && most > 0.4 * far); /* a step is half a mm, of a tenth of 10 */
+        csim_destroy_world(p.world);
+    }
+}
+
 /* A box slides without friction. Its rows are renewed where it has gone 2.31 % of its bounding radius since they were
    found, and after twelve certified frames in a row where it has gone a tenth of that. */
 TEST(rows_are_renewed_sooner_after_a_dozen_certified_frames) {
