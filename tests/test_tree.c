@@ -922,6 +922,41 @@ TEST(compensated_tree_floats_and_inverse_dynamics_moves_it_as_asked) {
     }
 }
 
+/* A link that gravity pulls by twenty shares, 20 mm above a floor that it would pass by 35 mm in its first step: what
+   it may fall beyond the one share that every margin has is looked for too. */
+TEST(a_link_that_falls_by_many_shares_is_met_in_time) {
+    int floating, i;
+    for (floating = 0; floating < 2; floating++) {
+        csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-10)), CSIM_BACKWARD_EULER);
+        csim_shape slab = csim_box(csim_v3(1, 1, CSIM_R(0.5)));
+        csim_shape cube = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
+        csim_rigid_def ground = csim_default_rigid_def();
+        csim_tree_link_def link = csim_default_tree_link_def();
+        csim_tree_def d = csim_default_tree_def();
+        csim_body_id id;
+        double deepest = 0;
+        ground.shapes = &slab, ground.shape_count = 1, ground.motion = CSIM_STATIC;
+        ground.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
+        STATUS(csim_create_rigid(w, &ground, &id), CSIM_OK);
+        link.shapes = &cube, link.shape_count = 1;
+        link.joint = floating ? CSIM_TREE_FLOATING : CSIM_TREE_PRISMATIC;
+        link.axis = csim_v3(0, 0, 1);
+        d.links = &link, d.link_count = 1;
+        d.pose.position = csim_v3(0, 0, CSIM_R(0.12));
+        STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+        STATUS(csim_body_set_gravity_scale(w, id, 20), CSIM_OK);
+        for (i = 0; i < 20; i++) {
+            csim_pose pose;
+            STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+            STATUS(csim_tree_link_pose(w, id, 0, &pose), CSIM_OK);
+            deepest = fmax(deepest, 0.1 - (double)pose.position.z);
+        }
+        CASE("%s: %g mm deep", floating ? "floating" : "on a rail", 1000 * deepest);
+        CHECK(deepest < TOL(1e-8, 1e-5)); /* what the solver leaves */
+        csim_destroy_world(w);
+    }
+}
+
 /* ---- contact */
 
 /* A box that hangs on a floating tree falls, slides and stops as a rigid box does. */

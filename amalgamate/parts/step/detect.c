@@ -76,6 +76,8 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         turn = V->w;
         v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
         speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn)); /* no point is faster */
+        /* forces and drives push through all links: what they give is known after the solve, and path.c follows it */
+        acceleration = csimi_max(csimi_abs(s->state.tree[b->tree].gravity) - 1, 0) * d->fall;
     } else if (b->kind == CSIM_BODY_TREE) {
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
@@ -110,7 +112,7 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     for (i = 0; i < n; i++) {
         int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
         csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
-        const csim_real mass = s->state.node_mass[node]; /* of a reduced body: none, the whole of it takes the force */
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body 0: margins hold none of its forces */
         csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
