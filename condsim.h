@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 71d415ba98b4d31f
+   Hash of the parts: d82c4d161070a24e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -41187,10 +41187,8 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
         return;
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
-    if (!(gap <= p->reach)) return;
-    if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
-    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
-    if (!c) return;
+    if (!(gap <= p->reach) || !csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
+    if (!(c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b))))) return;
     c->shape_b = c->part_b = b->item; /* shape_b: penetration is measured by the shape, not by this plane */
     c->radius = r;
     c->point_a = csim_madd(p->x, -(gap + r), n);
@@ -41219,8 +41217,7 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
                                     p->radius + rb, p->push, &n, &gap))
             return;
     }
-    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0)));
-    if (!c) return;
+    if (!(c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0))))) return;
     c->radius = p->radius + rb;
     c->point_a = csim_madd(p->x, -p->radius, n);
     c->meet = p->x;
@@ -41379,14 +41376,17 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
 }
 
 static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a, const csimi_object *b, int node) {
-    const csimi_body *A = s->body + a->body;
+    const csimi_body *A = s->body + a->body, *B = s->body + b->body;
     csimi_probe p;
     p.body = a->body;
     p.node = node;
     p.self = p.shape = -1;
-    /* of two surfaces the higher slot leaves corners to the vertices of the other, and so do particles with a radius */
+    /* of two surfaces the higher slot leaves corners to the vertices of the other, and so do particles that those meet:
+       as csimi_probe_particle says, with any extent, and those of cloth with a radius of its own */
     p.met = b->kind == CSIMI_OBJECT_SOLID &&
-            (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body : A->radius > 0);
+            (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body
+             : B->kind == CSIM_BODY_CLOTH  ? A->radius > 0
+                                           : A->radius + A->surface.thickness + B->radius + B->surface.thickness > 0);
     p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]); /* the user's number: it stays */
     p.x = csimi_load3(s->state.x + 3 * node);
     p.v = csimi_load3(s->state.v + 3 * node);

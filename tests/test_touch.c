@@ -1192,6 +1192,42 @@ TEST(jointed_bodies_touch_when_asked) {
         }
 }
 
+/* A particle in front of the corner of a solid or a sheet: the two are one pair of points and have one contact, whether
+   a radius or the thickness of either holds them apart. */
+TEST(a_particle_meets_a_corner_once) {
+    static const csim_real x[12] = {CSIM_R(-0.1), CSIM_R(-0.1), 0, CSIM_R(0.1), CSIM_R(-0.1), 0,
+                                    0,            CSIM_R(0.1),  0, 0,           0,            CSIM_R(0.2)};
+    static const int tet[4] = {0, 1, 2, 3}, triangle[3] = {0, 1, 2};
+    const csim_real r = CSIM_R(0.01);
+    int sheet, way;
+    for (sheet = 0; sheet < 2; sheet++)
+        for (way = 0; way < 3; way++) {
+            csim_world *w = make_world(0, CSIM_R(1e-6));
+            csim_particle_def d = csim_default_particle_def();
+            csim_soft_def solid = csim_default_soft_def();
+            csim_cloth_def cloth = csim_default_cloth_def();
+            csim_body_id id, particle;
+            csim_real above = sheet ? cloth.thickness / 2 : 0;
+            CASE("%s, %s", sheet ? "sheet" : "solid",
+                 way == 0 ? "radius" : way == 1 ? "thickness of the particle" : "thickness of the other");
+            solid.vertices = x, solid.vertex_count = 4;
+            cloth.vertices = x + 3, cloth.vertex_count = 3;
+            solid.tets = tet, solid.tet_count = 1;
+            cloth.triangles = triangle, cloth.triangle_count = 1;
+            if (way == 2) solid.surface.thickness = cloth.surface.thickness = r;
+            if (way == 1) d.surface.thickness = r;
+            if (way == 0) d.radius = r;
+            d.mass = CSIM_R(0.1);
+            d.position = csim_v3(0, 0, CSIM_R(0.2) + r + above + CSIM_R(1e-3));
+            d.velocity = csim_v3(0, 0, -1);
+            STATUS(sheet ? csim_create_cloth(w, &cloth, &id) : csim_create_soft(w, &solid, &id), CSIM_OK);
+            STATUS(csim_create_particle(w, &d, &particle), CSIM_OK);
+            STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+            EQUAL(contacts_between(w, id, particle), 1);
+            csim_destroy_world(w);
+        }
+}
+
 /* Two edges of cables that touch move six blocks: there is room for their rows when every contact is one of them. */
 TEST(rows_of_touching_edges_have_room) {
     csim_world *w = make_world(0, CSIM_R(1e-5));
