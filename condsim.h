@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d82c4d161070a24e
+   Hash of the parts: c0c50b409202f2d2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -35182,7 +35182,8 @@ CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n) {
 
 /* ---- who lies in bed */
 
-/* The bodies that a link holds on to, those behind a gear too; returns how many, at most 4. */
+/* The bodies that a link holds on to, those behind a gear too; returns how many, at most 6: two of its own and two of
+   each of the joints that a gear couples. */
 CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *slot) {
     int i, k, n = 0;
     for (k = 0; k < 2; k++)
@@ -42572,9 +42573,9 @@ CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
 /* ---- what each component asks for */
 
 typedef struct csimi_axes_part {
-    bool soft, held, one_sided; /* held: at the end of the step; its miss is corrected */
-    csim_real error, bias;      /* m of the row, m/s */
-    csim_real lo, hi;           /* N s */
+    bool soft, held;       /* held: at the end of the step; its miss is corrected */
+    csim_real error, bias; /* m of the row, m/s */
+    csim_real lo, hi;      /* N s */
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
@@ -42711,7 +42712,6 @@ static void csimi_axes_limit(const csim_world *w, const csimi_step_frame *f, csi
     const bool open = !equal && (lower ? gap >= 0 : gap <= 0);
     part->held = true;
     part->soft = kappa > 0;
-    part->one_sided = !equal;
     part->error = gap;
     part->lo = equal || !lower ? -CSIMI_HUGE : 0;
     part->hi = equal || lower ? CSIMI_HUGE : 0;
@@ -44348,8 +44348,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
-    /* nothing but small bodies: 14 is CSIMI_BODY_TREE, the largest tree with a dense inverse */
-    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
+    /* nothing but small bodies and trees with a dense inverse */
+    size.rigid = n->tets + n->membranes + n->links + n->frames == 0 && n->tree_span <= CSIMI_BODY_TREE;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
     size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0; /* dense inverses: 1 a node, 2 x 2 a body */

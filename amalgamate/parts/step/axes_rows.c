@@ -11,9 +11,9 @@
 /* ---- what each component asks for */
 
 typedef struct csimi_axes_part {
-    bool soft, held, one_sided; /* held: at the end of the step; its miss is corrected */
-    csim_real error, bias;      /* m of the row, m/s */
-    csim_real lo, hi;           /* N s */
+    bool soft, held;       /* held: at the end of the step; its miss is corrected */
+    csim_real error, bias; /* m of the row, m/s */
+    csim_real lo, hi;      /* N s */
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
@@ -150,7 +150,6 @@ static void csimi_axes_limit(const csim_world *w, const csimi_step_frame *f, csi
     const bool open = !equal && (lower ? gap >= 0 : gap <= 0);
     part->held = true;
     part->soft = kappa > 0;
-    part->one_sided = !equal;
     part->error = gap;
     part->lo = equal || !lower ? -CSIMI_HUGE : 0;
     part->hi = equal || lower ? CSIMI_HUGE : 0;

@@ -66,8 +66,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
-    /* nothing but small bodies: 14 is CSIMI_BODY_TREE, the largest tree with a dense inverse */
-    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
+    /* nothing but small bodies and trees with a dense inverse */
+    size.rigid = n->tets + n->membranes + n->links + n->frames == 0 && n->tree_span <= CSIMI_BODY_TREE;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
     size.factor_blocks = size.rigid ? n->nodes + 4 * rigids : 0; /* dense inverses: 1 a node, 2 x 2 a body */

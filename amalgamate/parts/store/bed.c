@@ -47,7 +47,8 @@ CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n) {
 
 /* ---- who lies in bed */
 
-/* The bodies that a link holds on to, those behind a gear too; returns how many, at most 4. */
+/* The bodies that a link holds on to, those behind a gear too; returns how many, at most 6: two of its own and two of
+   each of the joints that a gear couples. */
 CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *slot) {
     int i, k, n = 0;
     for (k = 0; k < 2; k++)
