@@ -520,6 +520,55 @@ TEST(a_block_on_a_slow_belt_never_sleeps) {
     csim_destroy_world(w);
 }
 
+/* Who may not sleep, as it was told or for a sensor that it carries, outweighs who was told to, be it itself. */
+TEST(who_may_not_sleep_is_put_to_bed_by_nobody) {
+    int k, i;
+    for (k = 0; k < 4; k++) {
+        csim_world *w = make_world();
+        csim_rigid_def d = csim_default_rigid_def();
+        csim_shape s[2];
+        csim_body_id id[2], apart;
+        const bool sees = k % 2 != 0; /* the lower of two */
+        CASE("%s, %s told to sleep", sees ? "a sensor" : "can_sleep false", k < 2 ? "what lies on it is" : "it is");
+        ground(w);
+        s[0] = csim_box(csim_v3(CSIM_R(0.25), CSIM_R(0.25), CSIM_R(0.25)));
+        s[1] = csim_sphere(CSIM_R(0.1));
+        s[1].sensor = true;
+        d.shapes = s;
+        d.shape_count = sees ? 2 : 1;
+        d.pose.position = csim_v3(0, 0, CSIM_R(0.25));
+        STATUS(csim_create_rigid(w, &d, id), CSIM_OK);
+        id[1] = crate(w, 0, 0, CSIM_R(0.75));
+        apart = crate(w, 3, 0, 2); /* in the air */
+        if (!sees) STATUS(csim_body_set_can_sleep(w, id[0], false), CSIM_OK);
+        for (i = 0; i < 70; i++) step(w);
+        STATUS(csim_body_set_awake(w, id[k < 2], false), CSIM_OK);
+        for (i = 0; i < 3; i++) {
+            step(w);
+            CHECK(awake(w, id[0]) && awake(w, id[1]));
+        }
+        STATUS(csim_body_set_awake(w, apart, false), CSIM_OK);
+        step(w);
+        CHECK(!awake(w, apart)); /* whatever others do */
+        csim_destroy_world(w);
+    }
+}
+
+/* What was told to sleep when it could not does not stop in the air when it may again. */
+TEST(told_to_sleep_is_of_the_next_step) {
+    csim_world *w = make_world();
+    csim_body_id a = crate(w, 0, 0, 1);
+    int i;
+    STATUS(csim_body_set_can_sleep(w, a, false), CSIM_OK);
+    STATUS(csim_body_set_awake(w, a, false), CSIM_OK);
+    EQUAL(step(w).asleep, 0);
+    STATUS(csim_body_set_can_sleep(w, a, true), CSIM_OK);
+    for (i = 0; i < 10; i++) EQUAL(step(w).asleep, 0);
+    STATUS(csim_body_set_awake(w, a, false), CSIM_OK);
+    EQUAL(step(w).asleep, 1);
+    csim_destroy_world(w);
+}
+
 TEST(one_that_may_not_sleep_keeps_its_island_awake) {
     csim_world *w = make_world();
     csim_body_id low, high, apart;

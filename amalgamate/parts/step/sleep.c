@@ -103,8 +103,14 @@ static void csimi_anchor(csimi_store *s, const csimi_body *b) {
                      4 * sizeof(csim_real) * (size_t)b->frame_count);
 }
 
-/* One more step of a body; true when it has been calm long enough. */
-static bool csimi_calms(csim_world *w, int slot) {
+/* What each body says of going to sleep now. An island does what the last of these is that one of its bodies says: one
+   that is told to (csim_body_set_awake) outweighs those not calm, one that may not outweighs all. */
+enum { CSIMI_SAYS_CALM, CSIMI_SAYS_STIRS, CSIMI_SAYS_TOLD, CSIMI_SAYS_NEVER };
+
+static bool csimi_says_sleep(int says) { return says == CSIMI_SAYS_CALM || says == CSIMI_SAYS_TOLD; }
+
+/* One more step of a body, and what it says. */
+static unsigned char csimi_calms(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_body *b = s->body + slot;
     csimi_stir t = {0, 0};
@@ -118,25 +124,24 @@ static bool csimi_calms(csim_world *w, int slot) {
         csimi_anchor(s, b); /* the way begins anew */
     }
     /* sensors see what sleeps: their bodies stay up */
-    return b->can_sleep && !csimi_has_sensor(s, b) && (b->rest.calm >= w->def.sleep_time || b->rest.drowsy);
+    if (!b->can_sleep || csimi_has_sensor(s, b)) return CSIMI_SAYS_NEVER;
+    return b->rest.drowsy ? CSIMI_SAYS_TOLD : b->rest.calm >= w->def.sleep_time ? CSIMI_SAYS_CALM : CSIMI_SAYS_STIRS;
 }
 
 /* ---- islands of bodies */
 
 /* By slot; the root of an island is its lowest slot. */
 typedef struct csimi_sleepy {
-    int *parent;          /* [bodies] */
-    int *last;            /* [bodies] of the root: the body that was last put into the ring */
-    unsigned char *awake; /* [bodies] of the root: one of the island stays awake */
-    unsigned char *calm;  /* [bodies] */
-    int *lead;            /* [blocks] of islands: their first body */
+    int *parent;         /* [bodies] */
+    int *last;           /* [bodies] of the root: the body that was last put into the ring */
+    unsigned char *says; /* [bodies] CSIMI_SAYS_...; of the root: of its island, once they are judged */
+    int *lead;           /* [blocks] of islands: their first body */
 } csimi_sleepy;
 
 static void csimi_sleepy_layout(csimi_sleepy *p, const csimi_counts *n, csimi_arena *arena) {
     p->parent = CSIMI_PUSH(arena, int, n->bodies);
     p->last = CSIMI_PUSH(arena, int, n->bodies);
-    p->awake = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    p->calm = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    p->says = CSIMI_PUSH(arena, unsigned char, n->bodies);
     p->lead = CSIMI_PUSH(arena, int, csimi_blocks_of(n));
 }
 
@@ -200,7 +205,6 @@ static void csimi_put_to_bed(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_body *b = s->body + slot;
     b->rest.asleep = true;
-    b->rest.drowsy = false;
     b->rest.calm = 0;
     if (b->rigid >= 0) csimi_stop_items(s->state.velocity, s->rigid_rep, NULL, b->rigid, 1, 6);
     if (b->tree >= 0)
@@ -265,7 +269,7 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
     int i;
     for (i = 0; i < s->active_count; i++) {
         const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
-        if (s->body[slot].motion != CSIM_DYNAMIC || p->awake[root]) continue;
+        if (s->body[slot].motion != CSIM_DYNAMIC || !csimi_says_sleep(p->says[root])) continue;
         csimi_put_to_bed(w, slot);
         f->stats->fell_asleep++;
         csimi_tell_sleep(w, slot, true, root);
@@ -288,24 +292,18 @@ static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy 
     csimi_keep_touches(w);
 }
 
-/* A body that was told to falls asleep with its island, calm or not. */
-static void csimi_judge_islands(const csim_world *w, csimi_sleepy *p) {
-    const csimi_store *s = &w->store;
-    int i, pass;
-    /* the order counts: what was told to sleep outweighs who is not calm */
-    for (pass = 0; pass < 2; pass++)
-        for (i = 0; i < s->active_count; i++) {
-            const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
-            if (s->body[slot].motion != CSIM_DYNAMIC) continue;
-            if (pass == 0 && !p->calm[slot]) p->awake[root] = 1;
-            if (pass == 1 && s->body[slot].rest.drowsy && s->body[slot].can_sleep) p->awake[root] = 0;
-        }
+static void csimi_judge_islands(const csimi_store *s, csimi_sleepy *p) {
+    int i;
+    for (i = 0; i < s->active_count; i++) {
+        unsigned char *island = p->says + csimi_sleepy_root(p, s->active[i]);
+        *island = (unsigned char)csimi_imax(*island, p->says[s->active[i]]);
+    }
 }
 
 CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_store *s = &w->store;
     const size_t mark = arena->used;
-    int i, free = 0, calm = 0;
+    int i, free = 0, ready = 0;
     csimi_sleepy p;
     f->stats->woke = w->woken;
     for (i = 0; i < s->active_count && w->woken > 0; i++) {
@@ -321,15 +319,16 @@ CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena 
             const int slot = s->active[i];
             p.parent[slot] = slot;
             p.last[slot] = -1;
-            p.awake[slot] = 0;
+            p.says[slot] = CSIMI_SAYS_CALM;
             if (s->body[slot].motion != CSIM_DYNAMIC) continue; /* neither joins islands nor sleeps */
-            p.calm[slot] = csimi_calms(w, slot);
-            calm += p.calm[slot];
+            p.says[slot] = csimi_calms(w, slot);
+            s->body[slot].rest.drowsy = false; /* said once: it does not stop later, wherever it is by then */
+            ready += csimi_says_sleep(p.says[slot]);
             free++;
         }
-        if (calm > 0) { /* else nobody can */
+        if (ready > 0) { /* else nobody can */
             csimi_sleepy_islands(w, f, &p);
-            csimi_judge_islands(w, &p);
+            csimi_judge_islands(s, &p);
             csimi_rest_islands(w, f, &p);
         }
         csimi_pop(arena, mark);

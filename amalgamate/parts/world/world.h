@@ -506,8 +506,9 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id
 /* Whether it is not asleep; static and kinematic bodies always are awake. */
 CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake);
 /* true wakes it with all it fell asleep with (of a static or kinematic body: all that lies on it or is linked to it).
-   false: after the next step it falls asleep with its island, whether it is at rest or not; only in worlds whose
-   definition says can_sleep, else CSIM_UNSUPPORTED. */
+   false: after the next step it falls asleep with its island, whether it is at rest or not, unless one of the island
+   may not sleep or carries a sensor; then nothing is left of it. Only in worlds whose definition says can_sleep, else
+   CSIM_UNSUPPORTED. */
 CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake);
 /* false: it never falls asleep, nor what touches it or is linked to it. Default true. */
 CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep);
