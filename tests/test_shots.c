@@ -630,6 +630,37 @@ TEST(a_cable_that_misses_leaves_others_alone) {
     for (i = 0; i < 3 * 13; i++) CHECK(x[0][i] == x[1][i]);
 }
 
+/* Nor where others are: the energy of a ball below the origin is below 0 and that of one above it is not. */
+TEST(a_cable_that_misses_does_not_know_where_the_origin_is) {
+    static csim_real x[2][10][3 * 13];
+    int below, i, k, missed = 0;
+    for (below = 0; below < 2; below++) {
+        csim_world *w = world_with_a_wall(CSIM_R(0.0025));
+        csim_particle_def p = csim_default_particle_def();
+        csim_body_id cord[10], ball;
+        STATUS(csim_world_set_gravity(w, csim_v3(0, 0, CSIM_R(-0.01))), CSIM_OK);
+        p.position = csim_v3(1000, 0, below ? -100000 : 100000);
+        p.mass = CSIM_R(1e6); /* 1e9 J */
+        STATUS(csim_create_particle(w, &p, &ball), CSIM_OK);
+        check.random = (uint64_t)TOL(11, 13); /* one of these misses, and is shortened */
+        for (i = 0; i < 10; i++) {
+            const csim_quat q = csim_quat_axis_angle(csim_normalize(random_direction()), CSIM_R(1.3));
+            const csim_vec3 turn = csim_scale(200, csim_normalize(random_direction()));
+            cord[i] = add_cord(w, 1e6, csim_v3((csim_real)(4 * i), 0, CSIM_R(0.4)), csim_v3(0, 0, -60), turn, q);
+        }
+        for (k = 0; k < 6; k++) {
+            STATUS(csim_world_step(w, CSIM_R(1.0 / 30)), CSIM_OK);
+            missed += csim_world_stats(w).result > CSIM_RESULT_UNCHECKED;
+        }
+        for (i = 0; i < 10; i++) STATUS(csim_body_get_nodes(w, cord[i], x[below][i], 3), CSIM_OK);
+        csim_destroy_world(w);
+    }
+    CASE("%d steps missed", missed);
+    CHECK(missed > 0);
+    for (i = 0; i < 10; i++)
+        for (k = 0; k < 3 * 13; k++) NEAR(x[1][i][k], x[0][i][k], 1e-9);
+}
+
 /* ---- trees that turn by a radian in a step: what makes shots of links end, not explode */
 
 static csim_totals tree_run(csim_world *w, double h, int steps, double *most) {

@@ -19,6 +19,9 @@ static double csimi_energy_sum(const csimi_state *s) {
     return e.kinetic + e.gravity + e.elastic; /* J, in double: differences of it are judged to 1e-9 */
 }
 
+/* A billionth of the energy at hand is taken for rounding: below the origin too, where it is less than 0. */
+static double csimi_energy_room(double now) { return 1e-9 * (now < 0 ? -now : now); }
+
 /* Work of one side of a row on what is free of the missed islands. */
 static double csimi_side_work(const csimi_step_frame *f, csim_side side, const csim_real *impulse) {
     double sum = 0;
@@ -98,8 +101,7 @@ static bool csimi_shorten_to(csim_world *w, csimi_step_frame *f, const csimi_ste
 /* Shortens the islands marked; the energy after it. */
 static double csimi_shorten_marked(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *full) {
     const double put_in = csimi_work_done(w, f);
-    /* a billionth of the energy at hand is taken for rounding */
-    const double before = csimi_energy_unmoved(w, f, step, full) + 1e-9 * csimi_energy_sum(&w->store.state);
+    const double before = csimi_energy_unmoved(w, f, step, full) + csimi_energy_room(csimi_energy_sum(&w->store.state));
     csim_real share = 1, over = 1;
     int k;
     for (k = 0; k < CSIMI_SHORTEN_HALVINGS; k++, over = share, share /= 2)
@@ -126,7 +128,7 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
     int i;
     CSIMI_MEMCPY(full, f->v, 3 * sizeof *full * (size_t)f->blocks);
     after = csimi_shorten_marked(w, f, step, full);
-    if (after > now + 1e-9 * (now < 0 ? -now : now)) {
+    if (after > now + csimi_energy_room(now)) {
         for (i = 0; i < f->blocks; i++) f->missed[i] = !f->skip[i]; /* work of all is counted from here on */
         if (after > now + csimi_work_done(w, f)) {
             CSIMI_MEMCPY(f->v, full, 3 * sizeof *full * (size_t)f->blocks);
@@ -143,7 +145,7 @@ CSIMI_FN bool csimi_stand_still(csim_world *w, csimi_step_frame *f, const csimi_
     const double now = csimi_energy_sum(&w->store.state);
     bool any = false;
     int i, k;
-    if (csimi_energy_sum(&f->next) <= now + csimi_work_done(w, f) + 1e-9 * (now < 0 ? -now : now)) return false;
+    if (csimi_energy_sum(&f->next) <= now + csimi_work_done(w, f) + csimi_energy_room(now)) return false;
     for (i = 0; i < f->blocks; i++) {
         const int g = f->missed[i] == CSIMI_MISSED_HELD ? f->island[i] : -1;
         for (k = g < 0 ? 0 : f->island_first[g]; g >= 0 && k < f->island_first[g + 1]; k++) {
