@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d173311702493965
+   Hash of the parts: 36e9997f42dd3787
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -39803,7 +39803,8 @@ static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
     if (b->tree >= 0)
         return csimi_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
                          3 * s->state.tree[b->tree].block_count);
-    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count) ||
+           csimi_any(s->state.frame_velocity + 3 * (size_t)b->first_frame, 3 * b->frame_count); /* edges that turn */
 }
 
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {

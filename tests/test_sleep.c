@@ -520,6 +520,35 @@ TEST(a_block_on_a_slow_belt_never_sleeps) {
     csim_destroy_world(w);
 }
 
+/* And of a cable across two others, whose nodes stand still while their edges turn as rollers do. */
+TEST(a_cable_on_slow_rollers_never_sleeps) {
+    csim_world *w = make_world();
+    csim_cable_def d = csim_default_cable_def();
+    csim_body_id a, roller;
+    const csim_real radius = CSIM_R(0.05), v = CSIM_R(1e-5);
+    csim_real frame[4];
+    int i;
+    d.radius = radius;
+    d.segments = 1;
+    for (i = -1; i < 2; i += 2) {
+        d.start = csim_v3(CSIM_R(0.15) * (csim_real)i, CSIM_R(-0.5), 0);
+        d.end = csim_v3(d.start.x, CSIM_R(0.5), 0);
+        STATUS(csim_create_cable(w, &d, &roller), CSIM_OK);
+        STATUS(csim_body_set_motion(w, roller, CSIM_KINEMATIC), CSIM_OK);
+        STATUS(csim_cable_get_frames(w, roller, frame, 4), CSIM_OK);
+        STATUS(csim_cable_set_frame(w, roller, 0, csimi_load_quat(frame), csim_v3(0, v / radius, 0)), CSIM_OK);
+    }
+    d.start = csim_v3(CSIM_R(-0.3), 0, 2 * radius);
+    d.end = csim_v3(CSIM_R(0.3), 0, 2 * radius);
+    d.segments = 3;
+    d.young = CSIM_R(1e7);
+    d.mass_damping = 5;
+    STATUS(csim_create_cable(w, &d, &a), CSIM_OK);
+    for (i = 0; i < 1000; i++) step(w);
+    NEAR(at(w, a).x, 10 * (double)v, TOL(2e-6, 2e-5));
+    csim_destroy_world(w);
+}
+
 /* Who may not sleep, as it was told or for a sensor that it carries, outweighs who was told to, be it itself. */
 TEST(who_may_not_sleep_is_put_to_bed_by_nobody) {
     int k, i;

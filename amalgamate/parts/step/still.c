@@ -73,7 +73,8 @@ static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
     if (b->tree >= 0)
         return csimi_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
                          3 * s->state.tree[b->tree].block_count);
-    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+    return csimi_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count) ||
+           csimi_any(s->state.frame_velocity + 3 * (size_t)b->first_frame, 3 * b->frame_count); /* edges that turn */
 }
 
 CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
