@@ -213,6 +213,47 @@ TEST(friction_of_a_pair_is_the_root_of_the_product) {
     NEAR(slowed(0.4, 0.9, true), 0.25 * 10 * h, CLOSE);
 }
 
+/* A step of a ball of 10 N that rests on ground of friction 1, with 0.2 along x and 0.6 along y, under a force. */
+static csim_contact_info pulled(double fx, double fy, bool own_rule, csim_vec3 *v) {
+    csim_world_def d = weightless();
+    csim_particle_def p = csim_default_particle_def();
+    csim_contact_info of;
+    csim_world *w;
+    csim_body_id id;
+    int count;
+    d.gravity = csim_v3(0, 0, -10);
+    if (own_rule) d.mix_friction = quarter;
+    w = world_of(&d);
+    add_ground(w, 1);
+    p.position.z = p.radius = CSIM_R(0.05);
+    p.mass = 1;
+    p.surface.friction = CSIM_R(0.04);
+    p.surface.friction2 = CSIM_R(0.36);
+    STATUS(csim_create_particle(w, &p, &id), CSIM_OK);
+    STATUS(csim_body_add_force(w, id, csim_v3((csim_real)fx, (csim_real)fy, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    step_once(w);
+    *v = velocity_of(w, id);
+    of = *csim_world_contacts(w, &count);
+    EQUAL(count, 1);
+    csim_destroy_world(w);
+    return of;
+}
+
+TEST(what_sticks_on_an_ellipse_is_told_to_stick) {
+    static const double pull[9][2] = {{1.9, 0}, {0, 3},   {0, 5.9},   {1, 5},  {1.5, 3.8},
+                                      {2.1, 0}, {0, 6.1}, {1.5, 4.2}, {1, 5.5}};
+    csim_vec3 v;
+    int i;
+    for (i = 0; i < 9; i++) {
+        const bool holds = pull[i][0] * pull[i][0] / 4 + pull[i][1] * pull[i][1] / 36 < 1; /* N: of what friction can */
+        const csim_contact_info c = pulled(pull[i][0], pull[i][1], false, &v);
+        CASE("%g N along x, %g N along y", pull[i][0], pull[i][1]);
+        EQUAL(holds, i < 5);
+        EQUAL(csim_length(v) < CSIM_R(1e-6), holds);
+        EQUAL(c.state, holds ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP);
+    }
+}
+
 /* ---- damping and forces of users */
 
 static csim_body_id add_box(csim_world *w, double linear_damping, double angular_damping) {

@@ -69,9 +69,11 @@ static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contac
                     csim_scale(csim_dot(t2, relative) + c->phi[2], t2)); /* phi[1], phi[2]: moving ground and belts */
 }
 
-/* Open, stick or slip, told by the impulse alone: one that is on the rim of its friction disk slips. */
-static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real *lambda, csim_real friction) {
-    csim_real limit = csimi_min(c->mu[0], c->mu[1]) * lambda[0];
+/* Open, stick or slip, told by the impulse alone: one that is on the rim of its friction disk or ellipse slips. */
+static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real *lambda) {
+    /* an ellipse is drawn out to a disk of mu[0]; where nothing at all holds across it, the impulse is on the rim */
+    const csim_real limit = c->mu[0] * lambda[0], across = c->mu[1] > 0 ? c->mu[0] / c->mu[1] * lambda[2] : limit;
+    const csim_real friction = CSIMI_SQRT(lambda[1] * lambda[1] + across * across);
     if (!(lambda[0] > 0)) return CSIM_CONTACT_OPEN;
     /* an impulse that was clipped lies on the rim but for rounding */
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
@@ -137,7 +139,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
         info->slip = csimi_contact_slip(f, c);
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
-        info->state = csimi_state_of(c, lambda, info->friction_impulse);
+        info->state = csimi_state_of(c, lambda);
         info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
         if (info->state == CSIM_CONTACT_OPEN) continue;
 #if CSIMI_TOLD_APART
