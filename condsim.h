@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 846b00569c347cf7
+   Hash of the parts: ec5567c98dc8c86f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1441,7 +1441,8 @@ typedef struct csim_world_def {
     double (*clock)(void *user); /* seconds; null: times in the stats are 0. The library reads no other clock */
     void *clock_user;
     bool (*filter)(void *user, const csim_pair_info *pair);            /* false: these two never touch; null: all may */
-    csim_real (*mix_friction)(void *user, const csim_pair_info *pair); /* null: sqrt(a b) */
+    csim_real (*mix_friction)(void *user, const csim_pair_info *pair); /* null: sqrt(a b). Where a side has friction2:
+                                                  of what acts along friction_direction; across it always sqrt(a b) */
     csim_real (*mix_restitution)(void *user, const csim_pair_info *pair); /* null: max(a, b) */
     void *callback_user;
     uint32_t guard; /* set by csim_default_world_def */

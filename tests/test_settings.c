@@ -254,6 +254,15 @@ TEST(what_sticks_on_an_ellipse_is_told_to_stick) {
     }
 }
 
+/* A rule of the user mixes what acts along friction_direction. */
+TEST(a_mixing_rule_leaves_friction2_alone) {
+    csim_vec3 v;
+    (void)pulled(4, 0, true, &v);
+    NEAR(v.x, (4 - 2.5) * h, CLOSE);
+    (void)pulled(0, 8, true, &v);
+    NEAR(v.y, (8 - 6) * h, CLOSE);
+}
+
 /* ---- damping and forces of users */
 
 static csim_body_id add_box(csim_world *w, double linear_damping, double angular_damping) {

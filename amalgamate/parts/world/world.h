@@ -137,7 +137,8 @@ typedef struct csim_world_def {
     double (*clock)(void *user); /* seconds; null: times in the stats are 0. The library reads no other clock */
     void *clock_user;
     bool (*filter)(void *user, const csim_pair_info *pair);            /* false: these two never touch; null: all may */
-    csim_real (*mix_friction)(void *user, const csim_pair_info *pair); /* null: sqrt(a b) */
+    csim_real (*mix_friction)(void *user, const csim_pair_info *pair); /* null: sqrt(a b). Where a side has friction2:
+                                                  of what acts along friction_direction; across it always sqrt(a b) */
     csim_real (*mix_restitution)(void *user, const csim_pair_info *pair); /* null: max(a, b) */
     void *callback_user;
     uint32_t guard; /* set by csim_default_world_def */
