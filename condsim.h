@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ec5567c98dc8c86f
+   Hash of the parts: 6395978a25e702ab
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -31326,20 +31326,22 @@ static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int con
 /* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
    missed, and what it then returns is no better. Its dense matrices of 64 bodies take 1.8 MB, those of 150 ten. */
 enum { CSIMI_SECOND_CONTACTS = 256, CSIMI_SECOND_BODIES = 64, CSIMI_SECOND_BLOCKS = 4 * (CSIMI_SECOND_BODIES + 1) };
+enum { CSIMI_SECOND_TERMS = 8 * CSIMI_SECOND_CONTACTS }; /* contacts of deep trees may have more */
 
 static bool csimi_second_chance(const csim_problem *problem) {
     const csim_structure *s = problem->structure;
     /* groups of COND's coarse matrix, whose dense factor is what costs */
     const int bodies = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     return bodies <= CSIMI_SECOND_BODIES && problem->contact_count <= CSIMI_SECOND_CONTACTS &&
-           problem->A.n <= CSIMI_SECOND_BLOCKS && problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
+           csimi_pieces_count(problem) <= CSIMI_SECOND_TERMS && problem->A.n <= CSIMI_SECOND_BLOCKS &&
+           problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
 }
 
 /* The largest problem of these sizes that gets a second chance. */
 static csim_problem_size csimi_second_size(const csim_problem_size *size) {
     csim_problem_size s = *size;
     s.contacts = csimi_imin(s.contacts, CSIMI_SECOND_CONTACTS);
-    s.terms = csimi_imin(s.terms, 8 * CSIMI_SECOND_CONTACTS);
+    s.terms = csimi_imin(s.terms, CSIMI_SECOND_TERMS);
     s.blocks = csimi_imin(s.blocks, CSIMI_SECOND_BLOCKS);
     s.matrix_blocks = csimi_imin(s.matrix_blocks, 4 * CSIMI_SECOND_BLOCKS);
     s.aggregates = csimi_imin(s.aggregates, CSIMI_SECOND_BODIES);

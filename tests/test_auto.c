@@ -2,7 +2,8 @@
 #include "check.h"
 #include "contact_problems.h"
 
-static csim_real found_v[3 * CP_BLOCKS], found_lambda[3 * CP_CONTACTS];
+enum { PRESSED = 256 }; /* contacts of the largest problem here */
+static csim_real found_v[3 * CP_BLOCKS], found_lambda[3 * PRESSED];
 
 /* Two blocks with so many contacts that half of the iterations are not enough, and that COND from rest with softer
    virtual nodes stalls on while there are still iterations: from where the first attempt ended they are solved. Two of
@@ -144,7 +145,7 @@ static csim_outcome solve_graph(const csim_problem *p, const csim_solver_params 
     csim_error error;
     memset(&o, 0, sizeof o);
     memset(&error, 0, sizeof error);
-    memset(v, 0, 3 * GRAPH * sizeof *v);
+    memset(v, 0, 3 * (size_t)p->A.n * sizeof *v);
     memset(found_lambda, 0, sizeof found_lambda);
     s.v = v;
     s.lambda = found_lambda;
@@ -195,4 +196,80 @@ TEST(what_no_factor_takes_stays_with_cond) {
     s.lambda = found_lambda;
     STATUS(csimi_sweep_solve(&problem, &p, &arena, NULL, &s, &o, &error), CSIM_BAD_PROBLEM);
     free(memory);
+}
+
+/* ---- more terms than a second chance has room for */
+
+enum { TREES = 37, LINKED = 7, TREE_BLOCKS = TREES * LINKED, GROUPS = 64, NAMED = 2 * LINKED * PRESSED };
+
+static csim_contact pressed[PRESSED];
+static csim_term named[NAMED];
+static int tree_first[TREES + 1], tree_group[TREE_BLOCKS];
+static csim_real tree_offset[3 * TREE_BLOCKS], tree_radius[GROUPS];
+
+/* Trees of seven links in a row, each block tied to the next, in groups for a coarse space. */
+static void make_trees(csim_problem *p, csim_structure *s) {
+    int i, k, at = 0;
+    memset(p, 0, sizeof *p);
+    memset(s, 0, sizeof *s);
+    for (i = 0; i < TREE_BLOCKS; i++) {
+        graph_row[i] = at;
+        for (k = -1; k <= 1; k++) {
+            int r;
+            if (i + k < 0 || (i + k) / LINKED != i / LINKED) continue;
+            if (k == 0) graph_diag[i] = at;
+            graph_col[at] = i + k;
+            for (r = 0; r < 9; r++) graph_val[9 * at + r] = r % 4 ? 0 : k ? CSIM_R(-0.3) : 1;
+            at++;
+        }
+        for (k = 0; k < 3; k++) graph_b[3 * i + k] = CSIM_R(check_random(-1, 1));
+        tree_group[i] = i * GROUPS / TREE_BLOCKS;
+    }
+    graph_row[TREE_BLOCKS] = at;
+    for (i = 0; i < GROUPS; i++) tree_radius[i] = 1;
+    for (i = 0; i <= TREES; i++) tree_first[i] = i * LINKED;
+    s->aggregate_count = GROUPS, s->aggregate = tree_group, s->offset = tree_offset, s->radius = tree_radius;
+    s->body_count = TREES, s->body_first = tree_first;
+    p->A.n = TREE_BLOCKS, p->A.row = graph_row, p->A.col = graph_col, p->A.diag = graph_diag, p->A.val = graph_val;
+    p->b = graph_b;
+    p->structure = s;
+    p->theta = 1;
+}
+
+/* Contacts between the last links of two trees, which name all that the links hang on: 14 terms each. */
+static void press_trees(csim_problem *p) {
+    int m, k;
+    memset(pressed, 0, sizeof pressed);
+    memset(named, 0, sizeof named);
+    for (m = 0; m < PRESSED; m++) {
+        csim_contact *c = pressed + m;
+        cp_rotation(c->R);
+        c->mu[0] = CSIM_R(0.5);
+        c->a.first = 2 * LINKED * m, c->b.first = c->a.first + LINKED;
+        c->a.count = c->b.count = LINKED;
+        for (k = 0; k < 2 * LINKED; k++) {
+            csim_term *t = named + c->a.first + k;
+            t->block = (m + (k < LINKED ? 0 : 1 + m / TREES)) % TREES * LINKED + k % LINKED;
+            t->J[0] = t->J[4] = t->J[8] = CSIM_R(check_random(0.1, 1));
+        }
+    }
+    p->contacts = pressed, p->contact_count = PRESSED;
+    p->terms = named, p->term_count = NAMED;
+}
+
+/* A solve within the memory of its sizes never runs out of it: COND as a second chance has room for 2048 terms, and
+   contacts of deep trees have more. What SWEEP missed stays. */
+TEST(a_miss_with_many_terms_is_no_lack_of_memory) {
+    csim_solver_params p = csim_default_solver_params();
+    csim_structure structure;
+    csim_problem problem;
+    csim_outcome o;
+    make_trees(&problem, &structure);
+    press_trees(&problem);
+    STATUS(csim_problem_check(&problem, NULL), CSIM_OK);
+    CHECK(csimi_sweep_takes(&problem));
+    p.max_iterations = 12; /* half of them are too few */
+    o = solve_graph(&problem, &p, graph_v[0]);
+    EQUAL((int)o.result, (int)CSIM_RESULT_CAP);
+    EQUAL((int)o.solver, (int)CSIM_SOLVER_SWEEP);
 }
