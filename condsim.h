@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6395978a25e702ab
+   Hash of the parts: 4207028ac495bf32
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -24510,16 +24510,11 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
 /* solve/accelerate: from one application of COND's map to the next iterate: Chebyshev, Barzilai-Borwein, and what the
    ring of Anderson's pairs forgets. */
 
-/* v = p, by exchanging them where p is not part of a ring. */
+/* v = p, by exchanging them: for iterations without a ring, where p is nobody else's slot. */
 CSIMI_FN void csimi_cond_accept(csimi_cond *c) {
-    /* p lies in a slot of the ring there, which must not become v */
-    if (csimi_cond_rings(c)) {
-        csimi_cond_copy(c, c->map.v, c->map.p);
-    } else {
-        csim_real *turn = c->map.v;
-        c->map.v = c->map.p;
-        c->map.p = turn;
-    }
+    csim_real *turn = c->map.v;
+    c->map.v = c->map.p;
+    c->map.p = turn;
 }
 
 /* Chebyshev (Alg. 3): v <- nu (p - last) + last. The ratio of (39) is that of accelerated increments. */

@@ -2,16 +2,11 @@
    ring of Anderson's pairs forgets. */
 #include "cond.h"
 
-/* v = p, by exchanging them where p is not part of a ring. */
+/* v = p, by exchanging them: for iterations without a ring, where p is nobody else's slot. */
 CSIMI_FN void csimi_cond_accept(csimi_cond *c) {
-    /* p lies in a slot of the ring there, which must not become v */
-    if (csimi_cond_rings(c)) {
-        csimi_cond_copy(c, c->map.v, c->map.p);
-    } else {
-        csim_real *turn = c->map.v;
-        c->map.v = c->map.p;
-        c->map.p = turn;
-    }
+    csim_real *turn = c->map.v;
+    c->map.v = c->map.p;
+    c->map.p = turn;
 }
 
 /* Chebyshev (Alg. 3): v <- nu (p - last) + last. The ratio of (39) is that of accelerated increments. */
