@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4207028ac495bf32
+   Hash of the parts: 1cbc8bfa2fb25735
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5272,7 +5272,7 @@ typedef struct csimi_sweep {
                         bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
-    csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
+    csimi_stages loop;   /* over the impulses loop.x; measure: the contact figure, csimi_sweep_look */
     csim_real *norms;    /* [contact_count] */
     void *scratch;       /* the memory of the ring, where no stage is running */
     size_t scratch_bytes;
@@ -28836,16 +28836,12 @@ static int csimi_newton_step(csimi_newton *f, int most) {
 /* The nearest feasible impulses to f->r, in place of x, and u there; measured. */
 static double csimi_newton_judge(csimi_newton *f) {
     csimi_delassus *W = f->system.W;
-    int c, k;
+    int c;
     for (c = 0; c < W->contacts; ++c) {
-        const csim_contact *law = W->laws + c;
-        const csim_real *r = f->r + 3 * (ptrdiff_t)c;
-        csim_real *x = f->system.x + 3 * (ptrdiff_t)c;
-        csim_contact strict = *law;
-        if (law->law == CSIM_LAW_INVERTIBLE) strict.law = CSIM_LAW_STRICT; /* r already obeys the compliance */
-        csim_project(&strict, 1, r, x); /* normal first, then the disk of that normal */
-        if (law->law == CSIM_LAW_BILATERAL)
-            for (k = 0; k < 3; ++k) x[k] = law->mask >> k & 1u ? r[k] : 0;
+        csim_contact law = W->laws[c];
+        if (law.law == CSIM_LAW_INVERTIBLE) law.law = CSIM_LAW_STRICT; /* r already obeys the compliance */
+        /* normal first, then the disk of that normal; joints by their mask */
+        csim_project(&law, 1, f->r + 3 * (ptrdiff_t)c, f->system.x + 3 * (ptrdiff_t)c);
     }
     return csimi_delassus_measure(W, f->system.x, f->u, false);
 }

@@ -177,16 +177,12 @@ static int csimi_newton_step(csimi_newton *f, int most) {
 /* The nearest feasible impulses to f->r, in place of x, and u there; measured. */
 static double csimi_newton_judge(csimi_newton *f) {
     csimi_delassus *W = f->system.W;
-    int c, k;
+    int c;
     for (c = 0; c < W->contacts; ++c) {
-        const csim_contact *law = W->laws + c;
-        const csim_real *r = f->r + 3 * (ptrdiff_t)c;
-        csim_real *x = f->system.x + 3 * (ptrdiff_t)c;
-        csim_contact strict = *law;
-        if (law->law == CSIM_LAW_INVERTIBLE) strict.law = CSIM_LAW_STRICT; /* r already obeys the compliance */
-        csim_project(&strict, 1, r, x); /* normal first, then the disk of that normal */
-        if (law->law == CSIM_LAW_BILATERAL)
-            for (k = 0; k < 3; ++k) x[k] = law->mask >> k & 1u ? r[k] : 0;
+        csim_contact law = W->laws[c];
+        if (law.law == CSIM_LAW_INVERTIBLE) law.law = CSIM_LAW_STRICT; /* r already obeys the compliance */
+        /* normal first, then the disk of that normal; joints by their mask */
+        csim_project(&law, 1, f->r + 3 * (ptrdiff_t)c, f->system.x + 3 * (ptrdiff_t)c);
     }
     return csimi_delassus_measure(W, f->system.x, f->u, false);
 }

@@ -730,7 +730,7 @@ typedef struct csimi_sweep {
                         bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
-    csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
+    csimi_stages loop;   /* over the impulses loop.x; measure: the contact figure, csimi_sweep_look */
     csim_real *norms;    /* [contact_count] */
     void *scratch;       /* the memory of the ring, where no stage is running */
     size_t scratch_bytes;
