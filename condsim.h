@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1cbc8bfa2fb25735
+   Hash of the parts: b8530c8a7e30a541
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5309,7 +5309,8 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
    motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
-   with the certificate. False, and as it was: A is not positive definite, or half of the impulses would be lost. */
+   with the certificate. False, and as it was: A is not positive definite, half of the impulses would be lost, or
+   what replaces it has no certificate. */
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
 CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
                              const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
@@ -33077,7 +33078,7 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
 
    with P the projection on the cone or the box of the law. It is convex, its slope is A v - b - J'lambda, and Newton's
    method with a line search gets there. slip is mu |u_t| of the pass before (de Saxce), so that what slides does not
-   lift. The compliant problem is that of Castro, Permenter and Han 2022. */
+   lift, as contacts of the proximal law do. The compliant problem is that of Castro, Permenter and Han 2022. */
 
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
@@ -33383,11 +33384,15 @@ static void csimi_restrain_giving(csimi_restrainer *k) {
         csimi_restrain_descend(k);
         for (c = 0; c < k->p->contact_count; ++c) {
             const csim_contact *contact = k->p->contacts + c;
+            /* what is of u + omega lambda slides by that */
+            const csim_real omega = csimi_law_is(contact, CSIM_LAW_INVERTIBLE) ? contact->omega[1] : 0;
             csim_real u[3];
+            int i;
             (void)csimi_contact_motion(k->p, contact, k->v, u);
-            u[1] += contact->phi[1], u[2] += contact->phi[2]; /* ground that moves slides too */
-            if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC))
-                k->slip[c] = contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+            for (i = 1; i < 3; ++i) /* ground that moves slides too */
+                u[i] += contact->phi[i] + omega * k->lambda[3 * (ptrdiff_t)c + i];
+            if (csimi_restrain_is_cone(contact) && !csimi_law_is(contact, CSIM_LAW_PROXIMAL))
+                k->slip[c] = csimi_restrain_friction(contact) * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
         }
     }
 }
@@ -33425,15 +33430,17 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     }
     if (ok) csimi_restrain_shares(G, g, s);
     ok = ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST;
-    if (ok) {
+    if (ok) { /* in place of the first, until it is certified */
         for (i = 0; i < m; ++i)
-            solution->lambda[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
+            k.rows[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
-            solution->v[i] =
-                (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
+            k.v[i] = (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
         outcome->products += k.products;
-        ok = csimi_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes, &outcome->certificate) ==
-             CSIM_OK;
+        ok = csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
+    }
+    if (ok) {
+        CSIMI_MEMCPY(solution->v, k.v, 3 * (size_t)p->A.n * sizeof *start);
+        CSIMI_MEMCPY(solution->lambda, k.rows, (size_t)m * sizeof *start);
     }
     csimi_pop(arena, mark);
     return ok;

@@ -331,3 +331,73 @@ TEST(what_is_squeezed_is_not_pressed_without_end) {
     }
     CHECK(missed > 8);
 }
+
+/* ---- one block on the ground */
+
+static csim_contact lone_contact;
+static csim_term lone_term;
+static csim_real lone_mass[9], lone_load[3];
+
+/* A mass of 1 that comes down at 1 m/s and slides at 1 m/s along t2; the frame is x, y, z. */
+static csim_problem lone_block(csim_law law, double mu0, double mu1) {
+    static const int row[2] = {0, 1}, col[1] = {0};
+    csim_problem p;
+    memset(&p, 0, sizeof p);
+    memset(&lone_contact, 0, sizeof lone_contact);
+    memset(&lone_term, 0, sizeof lone_term);
+    memset(lone_mass, 0, sizeof lone_mass);
+    lone_contact.law = law;
+    lone_contact.mu[0] = CSIM_R(mu0), lone_contact.mu[1] = CSIM_R(mu1);
+    lone_contact.omega[0] = lone_contact.omega[1] = CSIM_R(0.05);
+    lone_contact.a.count = 1;
+    lone_mass[0] = lone_mass[4] = lone_mass[8] = 1;
+    lone_term.J[0] = lone_term.J[4] = lone_term.J[8] = 1;
+    lone_contact.R[0] = lone_contact.R[4] = lone_contact.R[8] = 1;
+    lone_load[0] = -1, lone_load[1] = 0, lone_load[2] = 1;
+    p.A.n = 1, p.A.row = row, p.A.col = col, p.A.diag = col, p.A.val = lone_mass;
+    p.b = lone_load;
+    p.contact_count = p.term_count = 1;
+    p.contacts = &lone_contact;
+    p.terms = &lone_term;
+    p.theta = 1;
+    return p;
+}
+
+/* What gives way neither sinks in nor lifts while it slides, under any law of Coulomb: u_n = -omega lambda_n within the
+   thousandth that contacts give, and friction takes the least coefficient's share of lambda_n. */
+TEST(what_slides_and_gives_way_stays_on_the_ground) {
+    static const struct {
+        csim_law law;
+        double mu0, mu1, mu, omega;
+    } cases[4] = {{CSIM_LAW_STRICT, 0.3, 0.3, 0.3, 0},
+                  {CSIM_LAW_ANISOTROPIC, 0.9, 0.3, 0.3, 0},
+                  {CSIM_LAW_ANISOTROPIC, 0.3, 0.9, 0.3, 0},
+                  {CSIM_LAW_INVERTIBLE, 0.3, 0.9, 0.3, 0.05}};
+    int k;
+    for (k = 0; k < 4; k++) {
+        const csim_problem p = lone_block(cases[k].law, cases[k].mu0, cases[k].mu1);
+        const double n = 1 / (1 + cases[k].omega);
+        csim_real v[3] = {0, 0, 0}, start[3] = {0, 0, 0}, lambda[3] = {CSIM_R(1e6), 0, 0};
+        CASE("case %d", k);
+        REQUIRE(restrain_of(&p, start, v, lambda));
+        NEAR(lambda[0], n, 3e-3);
+        NEAR(v[0], n - 1, 3e-3);
+        NEAR(lambda[2], -cases[k].mu * n, 3e-3);
+        NEAR(v[2], 1 - cases[k].mu * n, 3e-3);
+    }
+}
+
+/* Two motions that are numbers, whose sum is none in float: it is refused, and what was there stays. In double the
+   squares of such numbers are too large before. */
+TEST(what_is_refused_stays_as_it_was) {
+    csim_problem p = lone_block(CSIM_LAW_STRICT, 0.5, 0.5);
+    const csim_real huge = CSIM_R(TOL(1.3e308, 2.5e38));
+    csim_real v[3] = {1, 2, 3}, start[3] = {0, 0, 0}, lambda[3] = {0, 0, 0};
+    lone_term.J[0] = CSIM_R(0.5);
+    lone_load[0] = huge, lone_load[2] = 0;
+    lone_contact.phi[0] = CSIM_R(-1.3) * huge;
+    lambda[0] = CSIM_R(1.2) * huge;
+    CHECK(!restrain_of(&p, start, v, lambda));
+    CHECK(v[0] >= 1 && v[0] <= 1 && v[1] >= 2 && v[1] <= 2 && v[2] >= 3 && v[2] <= 3);
+    CHECK(lambda[0] >= CSIM_R(1.2) * huge && lambda[0] <= CSIM_R(1.2) * huge);
+}
