@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b8530c8a7e30a541
+   Hash of the parts: 0dba5bb4ec36a7f1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -24014,9 +24014,9 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.face = c->face;
     chain.faces = c->faces;
     csimi_chains_load(c);
-    csimi_chains_partners(c, problem, p);
     for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
+    csimi_chains_partners(c, problem, p);
     csimi_chains_solve(c, &chain);
     csimi_chains_spread(c, p);
     /* a singular matrix of answers leaves the rows to the iteration */

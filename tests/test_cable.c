@@ -346,6 +346,36 @@ TEST(cable_tangent_is_symmetric_and_positive) {
 
 /* ---- the chain solver against a dense one */
 
+/* A link without mass has no factor: nothing moves then, not the particle beside it either, which needs none. */
+TEST(without_a_factor_of_chains_nothing_moves) {
+    static const int row[4] = {0, 1, 2, 3}, col[3] = {0, 1, 2}, chain_first[2] = {0, 1}, chain_block[2] = {0, 1};
+    static const csim_real b[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, none[3] = {0, 0, 0};
+    csim_real val[27], p[9];
+    csim_structure structure;
+    csim_problem problem;
+    csimi_chains chains;
+    csimi_arena arena;
+    void *memory = malloc(1 << 20);
+    int massless, i;
+    memset(&structure, 0, sizeof structure);
+    memset(&problem, 0, sizeof problem);
+    structure.chain_count = 1, structure.chain_first = chain_first, structure.chain_block = chain_block;
+    problem.A.n = 3, problem.A.row = row, problem.A.col = col, problem.A.diag = col, problem.A.val = val;
+    problem.b = b;
+    problem.structure = &structure;
+    for (massless = 0; massless < 2; massless++) {
+        for (i = 0; i < 27; i++) val[i] = i % 9 % 4 == 0 && (i / 9 != 1 || !massless) ? CSIM_R(2) : 0;
+        for (i = 0; i < 9; i++) p[i] = 0;
+        memset(&chains, 0, sizeof chains);
+        arena = csimi_arena_in((unsigned char *)memory, 1 << 20);
+        csimi_chains_layout(&chains, &arena, 3, 0, 1);
+        csimi_chains_bind(&chains, &problem);
+        EQUAL(csimi_chains_correct(&chains, &problem, NULL, NULL, none, false, p, NULL), !massless);
+        for (i = 0; i < 9; i++) NEAR(p[i], massless ? 0 : 0.5, 0);
+    }
+    free(memory);
+}
+
 TEST(chains_are_solved_like_dense_matrices) {
     enum { LINKS = 5, N = 6 * LINKS };
     static double pivot[36 * LINKS], cross[36 * LINKS], A[N * N], F[N * N], x[N], y[N], r[N];

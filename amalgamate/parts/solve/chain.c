@@ -414,9 +414,9 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.face = c->face;
     chain.faces = c->faces;
     csimi_chains_load(c);
-    csimi_chains_partners(c, problem, p);
     for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
+    csimi_chains_partners(c, problem, p);
     csimi_chains_solve(c, &chain);
     csimi_chains_spread(c, p);
     /* a singular matrix of answers leaves the rows to the iteration */
