@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0dba5bb4ec36a7f1
+   Hash of the parts: c48c207261f06b8c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4609,6 +4609,9 @@ typedef struct csimi_solver_traits {
 enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver);
 CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem); /* one that has been checked */
+/* Copies the answer of a solve to the caller's; a solve whose numbers are not finite leaves the start there. */
+CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                  csim_solution *solution);
 /* Whether this build has what solves by these parameters (table.c); the sentence of a refusal. */
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params);
 #define CSIMI_SOLVERS_THERE "AUTO, or what csim_describe_solver says is there: this build leaves that solver out"
@@ -25140,8 +25143,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->products = c->map.products;
     if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK; /* the solution stays the start */
     outcome->virtual_slip = csimi_cond_slip(c, lambda);
-    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
-    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
+    csimi_solution_take(problem, v, lambda, solution);
     return CSIM_OK;
 }
 
@@ -28132,10 +28134,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) { /* else the start stays */
-        CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
-    }
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.v, s.loop.x, solution);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -30307,10 +30306,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
         csimi_ccs_motion_open(&s, solution);
         outcome->result = csimi_ccs_motion_run(&s, params, outcome);
     }
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
-        CSIMI_MEMCPY(solution->v, s.best_v, 3 * (size_t)problem->A.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.best_lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    }
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.best_v, s.best_lambda, solution);
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);
     return CSIM_OK;
@@ -30907,7 +30903,13 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 #endif
 CSIMI_COLD
 /* ==== begin solve/size.c ======================================================================================== */
-/* solve/size: the sizes of a problem, for the memory of those who solve it. */
+/* solve/size: the sizes of a problem, for the memory of those who solve it, and where they leave its answer. */
+
+CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                  csim_solution *solution) {
+    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
+    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
+}
 
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     csim_problem_size none; /* a problem that the check refuses has no size */
@@ -30958,7 +30960,7 @@ typedef struct csimi_lift {
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
     csim_real *v, *load; /* [3n] A^-1 J' raw, of bodies E'^-1 J' raw; of products */
-    csim_real *free;     /* [3n] A^-1 b */
+    csim_real *free;     /* [3n] A^-1 b, later the answer */
     csim_real *krylov;   /* [21 n] */
     csim_real *dense;    /* [9 contacts^2] where W is formed */
     csim_real tolerance; /* of conjugate gradients */
@@ -31213,10 +31215,11 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     return ok;
 }
 
-/* Solves, certifies, and goes on with a smaller target where the certificate is not content. lambda [3 contacts], v. */
+/* Solves, certifies, and goes on with a smaller target where the certificate is not content. The answer is l->free and
+   u; the start in solution stays. */
 static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params,
                                   csimi_arena *arena, csim_real *r, csim_real *u, void *scratch, size_t bytes,
-                                  csim_solution *solution, csim_outcome *outcome) {
+                                  csim_outcome *outcome) {
     const size_t vector = 3 * (size_t)W->contacts * sizeof *r;
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance; /* room for what the certificate measures otherwise */
@@ -31224,15 +31227,14 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
-        CSIMI_MEMCPY(solution->lambda, r, vector);
-        csimi_delassus_leave(W, solution->lambda);
-        csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        CSIMI_MEMCPY(u, r, vector); /* W r + q is not needed any more */
+        csimi_delassus_leave(W, u);
+        csimi_lift_velocities(l, u, l->free, (double *)scratch);
         /* certify 0: the solver's own measure is enough, where it met the first target */
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
-            csimi_all_finite(solution->v, 3 * l->problem->A.n))
+            csimi_all_finite(l->free, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
-        if (l->broken ||
-            csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
+        if (l->broken || csimi_certify(l->problem, l->free, u, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break; /* free motion: no more to do */
@@ -31266,8 +31268,9 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)
-                          ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, solution, outcome)
+                          ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, outcome)
                           : CSIM_RESULT_NOT_FINITE;
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, l.free, u, solution);
     outcome->products = l.products;
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);
@@ -31356,11 +31359,6 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
-static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
-    CSIMI_MEMCPY(to->v, from->v, 3 * (size_t)problem->A.n * sizeof(csim_real));
-    CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-}
-
 typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                 const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                 csim_error *error);
@@ -31393,7 +31391,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     second.products += outcome->products;
     second.rejections += outcome->rejections;
     if (second.result == CSIM_RESULT_CONVERGED) {
-        csimi_solution_copy(problem, solution, other);
+        csimi_solution_take(problem, other->v, other->lambda, solution);
         *outcome = second;
     } else {
         outcome->iterations = second.iterations;
@@ -31449,7 +31447,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_missed(status, outcome)) return status;
     /* COND goes on from where its few iterations ended, with what is left to the first attempt */
-    csimi_solution_copy(problem, other, solution);
+    csimi_solution_take(problem, solution->v, solution->lambda, other);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
@@ -31470,7 +31468,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_copy(problem, other, solution); /* else other is null */
+    if (!arena->overflow) csimi_solution_take(problem, solution->v, solution->lambda, other); /* else other is null */
     status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
@@ -31483,7 +31481,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_copy(problem, other, solution);
+    csimi_solution_take(problem, solution->v, solution->lambda, other);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
@@ -31529,6 +31527,7 @@ static const csim_real CSIMI_PENALTY_SAFE = CSIM_R(0.25); /* most K per mass tha
 typedef struct csimi_penalty {
     csim_contact *soft;  /* [contacts] implicit: the compliant ones */
     csim_real *kappa;    /* [contacts] K */
+    csim_solution own;   /* the start, then the answer, until it is certified */
     csimi_piece *pieces; /* [terms] of one contact, at most */
     csim_real *load;     /* [3n] explicit: right side */
     csim_real *krylov;   /* [21n] */
@@ -31544,6 +31543,8 @@ static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, in
     const size_t vector = implicit ? 0 : 3 * (size_t)n;
     s->soft = CSIMI_PUSH(arena, csim_contact, implicit ? contacts : 0);
     s->kappa = CSIMI_PUSH(arena, csim_real, contacts);
+    s->own = csim_solution_of(CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), NULL);
+    s->own.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     s->load = CSIMI_PUSH(arena, csim_real, vector);
     s->krylov = CSIMI_PUSH(arena, csim_real, 7 * vector);
@@ -31666,18 +31667,20 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
+    csimi_solution_take(problem, solution->v, solution->lambda, &s.own);
     if (finite && implicit)
-        status = csimi_penalty_implicit(&s, problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_penalty_implicit(&s, problem, params, arena, tasks, &s.own, outcome, error);
     else if (finite)
-        finite = csimi_penalty_explicit(&s, problem, params, tasks, solution, outcome);
+        finite = csimi_penalty_explicit(&s, problem, params, tasks, &s.own, outcome);
     if (status != CSIM_OK) return status;
     outcome->solver = params->solver;
     if (!implicit) outcome->result = CSIM_RESULT_CONVERGED;
     if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE ||
-        csimi_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
+        csimi_certify(problem, s.own.v, s.own.lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
     else if (outcome->result == CSIM_RESULT_CONVERGED && !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.own.v, s.own.lambda, solution);
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);
@@ -31729,7 +31732,7 @@ typedef struct csimi_xpbd {
     int *first;             /* [contacts + 1] */
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
-    csim_real *lambda;      /* [3 contacts] of the substep */
+    csim_real *lambda, *sum; /* [3 contacts] of the substep, and of all so far */
     csim_real *start;       /* [3 contacts] J v_k */
     csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
@@ -31756,6 +31759,7 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
     s->W = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->gap = CSIMI_PUSH(arena, csim_real, contacts);
     s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->sum = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -32001,7 +32005,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     return true;
 }
 
-static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
+static void csimi_xpbd_substep(csimi_xpbd *s) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real u[3];
     int c, i, k;
@@ -32031,7 +32035,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     }
     for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
-    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
+    for (i = 0; i < 3 * contacts; ++i) s->sum[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
 }
 
 /* to = v_k + E^-1 w */
@@ -32045,21 +32049,20 @@ static void csimi_xpbd_velocities(csimi_xpbd *s, const csim_real *w, const csim_
 static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *params, csim_solution *solution,
                                   csim_outcome *outcome) {
     const csim_problem *p = s->problem;
-    const double tolerance = (double)params->tolerance;
     csim_certificate *f = &outcome->certificate;
     int k;
-    CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
-    for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
+    CSIMI_MEMSET(s->sum, 0, 3 * (size_t)p->contact_count * sizeof *s->sum);
+    for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s);
     outcome->iterations = outcome->outer = s->substeps;
-    /* first move: both begin at v_k, which v overwrites */
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
-    csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
-    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
+    csimi_xpbd_velocities(s, s->w, solution->v, s->w);
     if (!csimi_all_finite(s->move, 3 * p->A.n) ||
-        csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
-        return CSIM_RESULT_NOT_FINITE;
+        csimi_certify(p, s->w, s->sum, s->residual, s->bytes, f) != CSIM_OK)
+        return CSIM_RESULT_NOT_FINITE; /* the start stays */
+    csimi_solution_take(p, s->w, s->sum, solution);
+    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     outcome->residual = csim_certificate_worst(f);
-    return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
+    return outcome->residual <= (double)params->tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
@@ -32810,8 +32813,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     for (i = 0; solution->move && i < 3 * s->n; ++i) solution->move[i] = (csim_real)s->wide[i];
     if (solution->move && !csimi_all_finite(solution->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
     if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
-    CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
-    CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
+    csimi_solution_take(p, s->step, s->sum, solution);
     /* never STALLED: the work was fixed, so that a miss is a cap reached */
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
@@ -33438,10 +33440,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         outcome->products += k.products;
         ok = csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
-    if (ok) {
-        CSIMI_MEMCPY(solution->v, k.v, 3 * (size_t)p->A.n * sizeof *start);
-        CSIMI_MEMCPY(solution->lambda, k.rows, (size_t)m * sizeof *start);
-    }
+    if (ok) csimi_solution_take(p, k.v, k.rows, solution);
     csimi_pop(arena, mark);
     return ok;
 }

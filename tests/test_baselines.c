@@ -568,3 +568,42 @@ TEST(parameters_of_the_baselines_are_checked) {
         STATUS(csim_impulse_solve(&problem, &p, memory, sizeof memory, NULL, r, &out, &error), CSIM_OUT_OF_RANGE);
     }
 }
+
+/* ---- numbers that are too large */
+
+/* What a solve leaves of data that make a NaN or an infinity is the start, to the last bit: loads and
+   offsets so large that velocities, or their squares, are no numbers. */
+TEST(what_is_not_finite_leaves_the_start) {
+    static const double sizes[4] = {TOL(1e150, 1e17), TOL(1e156, 1e20), TOL(1e300, 1e36), TOL(5e307, 1e38)};
+    static csim_real start_v[3 * CP_BLOCKS], start_lambda[3 * CP_CONTACTS];
+    int solver, trial, i, size, told[CSIM_SOLVER_COUNT_] = {0};
+    void *memory = malloc(1 << 24);
+    for (trial = 0; trial < 8; trial++)
+        for (size = 0; size < 4; size++) {
+            csim_problem_size s;
+            cp_make(8, 6, trial % 2 ? CP_RIGID : CP_GENERAL, CSIM_LAW_STRICT, 10);
+            for (i = 0; i < 24; i++) cp.b[i] *= CSIM_R(sizes[size]), start_v[i] = CSIM_R(0.1) * (csim_real)i;
+            for (i = 0; i < 18; i++) cp.contacts[i / 3].phi[i % 3] *= CSIM_R(sizes[size]), start_lambda[i] = !(i % 3);
+            for (i = 0; i < 9 * cp.row[8] && trial > 5; i++) cp.val[i] *= CSIM_R(TOL(1e-9, 1e-3)); /* light */
+            s = csim_problem_measure(&cp.p);
+            for (solver = CSIM_SOLVER_SWEEP; solver < CSIM_SOLVER_COUNT_; solver++) { /* COND's rounds may have moved it */
+                const csim_solver_params p = params_of(solver, 1e-4, 200);
+                csim_solution solution = csim_solution_of(found_v, found_lambda);
+                csim_outcome out;
+                memcpy(found_v, start_v, sizeof start_v);
+                memcpy(found_lambda, start_lambda, sizeof start_lambda);
+                REQUIRE(csim_solver_bytes(&s, &p) <= 1 << 24);
+                if (csim_problem_solve(&cp.p, &p, memory, 1 << 24, NULL, &solution, &out, NULL) != CSIM_OK) continue;
+                if (out.result != CSIM_RESULT_NOT_FINITE) continue;
+                CASE("%s, trial %d, %g", name_of(solver), trial, sizes[size]);
+                told[solver]++;
+                CHECK(memcmp(found_v, start_v, sizeof start_v) == 0);
+                CHECK(memcmp(found_lambda, start_lambda, sizeof start_lambda) == 0);
+            }
+        }
+    for (solver = CSIM_SOLVER_SWEEP; solver < CSIM_SOLVER_COUNT_; solver++) {
+        CASE("%s", name_of(solver));
+        CHECK(told[solver] > 3);
+    }
+    free(memory);
+}

@@ -79,11 +79,6 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
-static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
-    CSIMI_MEMCPY(to->v, from->v, 3 * (size_t)problem->A.n * sizeof(csim_real));
-    CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-}
-
 typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                 const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                 csim_error *error);
@@ -116,7 +111,7 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
     second.products += outcome->products;
     second.rejections += outcome->rejections;
     if (second.result == CSIM_RESULT_CONVERGED) {
-        csimi_solution_copy(problem, solution, other);
+        csimi_solution_take(problem, other->v, other->lambda, solution);
         *outcome = second;
     } else {
         outcome->iterations = second.iterations;
@@ -172,7 +167,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
 #endif
     if (!csimi_missed(status, outcome)) return status;
     /* COND goes on from where its few iterations ended, with what is left to the first attempt */
-    csimi_solution_copy(problem, other, solution);
+    csimi_solution_take(problem, solution->v, solution->lambda, other);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
@@ -193,7 +188,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_copy(problem, other, solution); /* else other is null */
+    if (!arena->overflow) csimi_solution_take(problem, solution->v, solution->lambda, other); /* else other is null */
     status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
@@ -206,7 +201,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
     status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_copy(problem, other, solution);
+    csimi_solution_take(problem, solution->v, solution->lambda, other);
     return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 

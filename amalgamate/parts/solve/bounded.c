@@ -716,8 +716,7 @@ static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim
     for (i = 0; solution->move && i < 3 * s->n; ++i) solution->move[i] = (csim_real)s->wide[i];
     if (solution->move && !csimi_all_finite(solution->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
     if (solution->pulse) csimi_bounded_pulses(s, solution->pulse);
-    CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
-    CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
+    csimi_solution_take(p, s->step, s->sum, solution);
     /* never STALLED: the work was fixed, so that a miss is a cap reached */
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }

@@ -385,10 +385,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
         csimi_ccs_motion_open(&s, solution);
         outcome->result = csimi_ccs_motion_run(&s, params, outcome);
     }
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
-        CSIMI_MEMCPY(solution->v, s.best_v, 3 * (size_t)problem->A.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.best_lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
-    }
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.best_v, s.best_lambda, solution);
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);
     return CSIM_OK;

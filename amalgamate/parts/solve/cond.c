@@ -257,8 +257,7 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->products = c->map.products;
     if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK; /* the solution stays the start */
     outcome->virtual_slip = csimi_cond_slip(c, lambda);
-    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
-    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
+    csimi_solution_take(problem, v, lambda, solution);
     return CSIM_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct csimi_lift {
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
     csim_real *v, *load; /* [3n] A^-1 J' raw, of bodies E'^-1 J' raw; of products */
-    csim_real *free;     /* [3n] A^-1 b */
+    csim_real *free;     /* [3n] A^-1 b, later the answer */
     csim_real *krylov;   /* [21 n] */
     csim_real *dense;    /* [9 contacts^2] where W is formed */
     csim_real tolerance; /* of conjugate gradients */
@@ -275,10 +275,11 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     return ok;
 }
 
-/* Solves, certifies, and goes on with a smaller target where the certificate is not content. lambda [3 contacts], v. */
+/* Solves, certifies, and goes on with a smaller target where the certificate is not content. The answer is l->free and
+   u; the start in solution stays. */
 static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params,
                                   csimi_arena *arena, csim_real *r, csim_real *u, void *scratch, size_t bytes,
-                                  csim_solution *solution, csim_outcome *outcome) {
+                                  csim_outcome *outcome) {
     const size_t vector = 3 * (size_t)W->contacts * sizeof *r;
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance; /* room for what the certificate measures otherwise */
@@ -286,15 +287,14 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     for (trial = 0; trial < 5; ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
-        CSIMI_MEMCPY(solution->lambda, r, vector);
-        csimi_delassus_leave(W, solution->lambda);
-        csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        CSIMI_MEMCPY(u, r, vector); /* W r + q is not needed any more */
+        csimi_delassus_leave(W, u);
+        csimi_lift_velocities(l, u, l->free, (double *)scratch);
         /* certify 0: the solver's own measure is enough, where it met the first target */
         if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
-            csimi_all_finite(solution->v, 3 * l->problem->A.n))
+            csimi_all_finite(l->free, 3 * l->problem->A.n))
             return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
-        if (l->broken ||
-            csimi_certify(l->problem, solution->v, solution->lambda, scratch, bytes, &outcome->certificate) != CSIM_OK)
+        if (l->broken || csimi_certify(l->problem, l->free, u, scratch, bytes, &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(&outcome->certificate) <= tolerance) return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break; /* free motion: no more to do */
@@ -328,8 +328,9 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
     csimi_delassus_enter(&W, r);
     outcome->result = csimi_all_finite(r, 3 * W.contacts)
-                          ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, solution, outcome)
+                          ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, outcome)
                           : CSIM_RESULT_NOT_FINITE;
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, l.free, u, solution);
     outcome->products = l.products;
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);

@@ -14,6 +14,7 @@ static const csim_real CSIMI_PENALTY_SAFE = CSIM_R(0.25); /* most K per mass tha
 typedef struct csimi_penalty {
     csim_contact *soft;  /* [contacts] implicit: the compliant ones */
     csim_real *kappa;    /* [contacts] K */
+    csim_solution own;   /* the start, then the answer, until it is certified */
     csimi_piece *pieces; /* [terms] of one contact, at most */
     csim_real *load;     /* [3n] explicit: right side */
     csim_real *krylov;   /* [21n] */
@@ -29,6 +30,8 @@ static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, in
     const size_t vector = implicit ? 0 : 3 * (size_t)n;
     s->soft = CSIMI_PUSH(arena, csim_contact, implicit ? contacts : 0);
     s->kappa = CSIMI_PUSH(arena, csim_real, contacts);
+    s->own = csim_solution_of(CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), NULL);
+    s->own.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     s->load = CSIMI_PUSH(arena, csim_real, vector);
     s->krylov = CSIMI_PUSH(arena, csim_real, 7 * vector);
@@ -151,18 +154,20 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
+    csimi_solution_take(problem, solution->v, solution->lambda, &s.own);
     if (finite && implicit)
-        status = csimi_penalty_implicit(&s, problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_penalty_implicit(&s, problem, params, arena, tasks, &s.own, outcome, error);
     else if (finite)
-        finite = csimi_penalty_explicit(&s, problem, params, tasks, solution, outcome);
+        finite = csimi_penalty_explicit(&s, problem, params, tasks, &s.own, outcome);
     if (status != CSIM_OK) return status;
     outcome->solver = params->solver;
     if (!implicit) outcome->result = CSIM_RESULT_CONVERGED;
     if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE ||
-        csimi_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
+        csimi_certify(problem, s.own.v, s.own.lambda, s.scratch, s.bytes, &outcome->certificate) != CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
     else if (outcome->result == CSIM_RESULT_CONVERGED && !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.own.v, s.own.lambda, solution);
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);

@@ -67,6 +67,9 @@ typedef struct csimi_solver_traits {
 enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver);
 CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem); /* one that has been checked */
+/* Copies the answer of a solve to the caller's; a solve whose numbers are not finite leaves the start there. */
+CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                  csim_solution *solution);
 /* Whether this build has what solves by these parameters (table.c); the sentence of a refusal. */
 CSIMI_FN bool csimi_solver_there(const csim_solver_params *params);
 #define CSIMI_SOLVERS_THERE "AUTO, or what csim_describe_solver says is there: this build leaves that solver out"

@@ -377,10 +377,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         outcome->products += k.products;
         ok = csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
-    if (ok) {
-        CSIMI_MEMCPY(solution->v, k.v, 3 * (size_t)p->A.n * sizeof *start);
-        CSIMI_MEMCPY(solution->lambda, k.rows, (size_t)m * sizeof *start);
-    }
+    if (ok) csimi_solution_take(p, k.v, k.rows, solution);
     csimi_pop(arena, mark);
     return ok;
 }

@@ -482,10 +482,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
-    if (outcome->result != CSIM_RESULT_NOT_FINITE) { /* else the start stays */
-        CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
-    }
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, s.v, s.loop.x, solution);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }

@@ -41,7 +41,7 @@ typedef struct csimi_xpbd {
     int *first;             /* [contacts + 1] */
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
-    csim_real *lambda;      /* [3 contacts] of the substep */
+    csim_real *lambda, *sum; /* [3 contacts] of the substep, and of all so far */
     csim_real *start;       /* [3 contacts] J v_k */
     csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
@@ -68,6 +68,7 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
     s->W = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->gap = CSIMI_PUSH(arena, csim_real, contacts);
     s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->sum = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -313,7 +314,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     return true;
 }
 
-static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
+static void csimi_xpbd_substep(csimi_xpbd *s) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real u[3];
     int c, i, k;
@@ -343,7 +344,7 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     }
     for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
-    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
+    for (i = 0; i < 3 * contacts; ++i) s->sum[i] += s->lambda[i]; /* all substeps: A v = b + J'lambda */
 }
 
 /* to = v_k + E^-1 w */
@@ -357,21 +358,20 @@ static void csimi_xpbd_velocities(csimi_xpbd *s, const csim_real *w, const csim_
 static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *params, csim_solution *solution,
                                   csim_outcome *outcome) {
     const csim_problem *p = s->problem;
-    const double tolerance = (double)params->tolerance;
     csim_certificate *f = &outcome->certificate;
     int k;
-    CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
-    for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
+    CSIMI_MEMSET(s->sum, 0, 3 * (size_t)p->contact_count * sizeof *s->sum);
+    for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s);
     outcome->iterations = outcome->outer = s->substeps;
-    /* first move: both begin at v_k, which v overwrites */
     csimi_xpbd_velocities(s, s->move, solution->v, s->move);
-    csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
-    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
+    csimi_xpbd_velocities(s, s->w, solution->v, s->w);
     if (!csimi_all_finite(s->move, 3 * p->A.n) ||
-        csimi_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
-        return CSIM_RESULT_NOT_FINITE;
+        csimi_certify(p, s->w, s->sum, s->residual, s->bytes, f) != CSIM_OK)
+        return CSIM_RESULT_NOT_FINITE; /* the start stays */
+    csimi_solution_take(p, s->w, s->sum, solution);
+    if (solution->move) CSIMI_MEMCPY(solution->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     outcome->residual = csim_certificate_worst(f);
-    return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
+    return outcome->residual <= (double)params->tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
