@@ -449,6 +449,66 @@ TEST(single_contacts_by_hand) {
     }
 }
 
+/* Impulses and velocities that obey their law are drawn first, q is what makes them so; sliding under the ellipse is
+   against its outward normal, the convex law opens as it slides, and the invertible law is the strict one of
+   u + omega r. */
+static void make_obeyed(int nc, csim_law law, csim_real *r) {
+    int c, k, j;
+    make_random(nc, nc + 1, 10, 1);
+    im.p.mu = NULL;
+    im.p.contacts = im.contacts;
+    memset(im.contacts, 0, sizeof im.contacts);
+    for (c = 0; c < nc; c++) {
+        csim_contact *contact = im.contacts + c;
+        const int kind = cp_int(0, 2); /* open, stick, slip */
+        double mu[2], w[3], normal = kind ? check_random(0.5, 2) : 0, size;
+        contact->law = law;
+        for (k = 0; k < 2; k++) contact->mu[k] = CSIM_R(mu[k] = check_random(0.2, 1));
+        if (law != CSIM_LAW_ANISOTROPIC) mu[1] = mu[0];
+        for (k = 0; k < 3; k++) w[k] = kind == CP_STICK ? 0 : check_random(0.1, 1);
+        if (kind != CP_OPEN) w[0] = law == CSIM_LAW_PROXIMAL ? mu[0] * hypot(w[1], w[2]) : 0;
+        size = hypot(mu[0] * w[1], mu[1] * w[2]);
+        r[3 * c] = CSIM_R(normal);
+        for (k = 0; k < 2; k++)
+            r[3 * c + 1 + k] = CSIM_R(kind == CP_STICK ? 0.5 * mu[k] * normal : -mu[k] * mu[k] * w[1 + k] / size * normal);
+        for (k = 0; k < 2; k++) contact->omega[k] = CSIM_R(law == CSIM_LAW_INVERTIBLE ? check_random(0.2, 1) : 0);
+        for (k = 0; k < 3; k++) im.q[3 * c + k] = CSIM_R(w[k] - (double)contact->omega[k > 0] * (double)r[3 * c + k]);
+    }
+    for (k = 0; k < 3 * nc; k++) {
+        double sum = 0;
+        for (j = 0; j < 3 * nc; j++) sum += (double)im.dense[3 * nc * k + j] * (double)r[j];
+        im.q[k] = CSIM_R((double)im.q[k] - sum);
+    }
+}
+
+/* What obeys its law does no work against it, in whichever law and from whichever solver; polygons are other laws. */
+TEST(laws_that_are_obeyed_are_certified) {
+    static const csim_law laws[4] = {CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL, CSIM_LAW_ANISOTROPIC, CSIM_LAW_INVERTIBLE};
+    int trial, s;
+    for (trial = 0; trial < 40; trial++) {
+        csim_real exact_r[SIDE];
+        const int nc = trial < 8 ? 1 : cp_int(1, 20);
+        make_obeyed(nc, laws[trial % 4], exact_r);
+        for (s = 0; s < CSIM_SOLVER_COUNT_; s++) {
+            const csim_solver_params params = params_of((csim_solver)s, TOL(1e-8, 1e-4));
+            csim_outcome out;
+            if (!csim_describe_solver((csim_solver)s).impulse || s == CSIM_SOLVER_LEMKE ||
+                !csimi_solver_laws((csim_solver)s, im.contacts, im.p.contact_count))
+                continue;
+            memcpy(r_found, exact_r, sizeof r_found);
+            out = solve_im(&params);
+            CASE("%s, law %d, trial %d", csim_describe_solver((csim_solver)s).name, (int)laws[trial % 4], trial);
+            CHECK(out.result == CSIM_RESULT_CONVERGED);
+            NEAR(out.certificate.work, 0, (double)params.tolerance);
+            if (laws[trial % 4] == CSIM_LAW_PROXIMAL) continue; /* it lets sliding contacts open */
+            NEAR(out.certificate.approach, 0, TOL(1e-6, 1e-2));
+            NEAR(out.certificate.complementarity, 0, TOL(1e-6, 1e-2));
+            NEAR(out.certificate.cone, 0, TOL(1e-6, 1e-2));
+            NEAR(out.certificate.dissipation_power, 0, TOL(1e-6, 1e-2));
+        }
+    }
+}
+
 TEST(zero_is_no_answer_unless_it_is) {
     csim_solver_params params = params_of(CSIM_SOLVER_NEWTON, 0.1);
     csim_outcome out;

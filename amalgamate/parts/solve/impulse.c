@@ -172,18 +172,11 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* ---- solving */
 
-/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction, u.r: own. */
-static double csimi_impulse_work(csim_law law, double normal, double power, double own) {
-    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0; /* no friction law to break */
-    if (law == CSIM_LAW_PROXIMAL) return own < 0 ? -own : own;
-    return normal + (power < 0 ? -power : power);
-}
-
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
 static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
                                   csim_certificate *f) {
     double work = 0, driven = 0, given = 0, pressed = 0; /* J: r'u, r'q, sum of |r_m| |q_m| */
-    int c;
+    int c, k;
     f->approach = f->complementarity = f->cone = f->dissipation_power = 0; /* 0 without contacts */
     /* the last measure was of this r */
     f->contact = W->contact;
@@ -193,25 +186,31 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
-        const csim_real *R = r + 3 * (ptrdiff_t)c, *U = u + 3 * (ptrdiff_t)c;
-        const csim_real *Q = W->q + 3 * (ptrdiff_t)c;
-        const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
-        const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
-        /* 0 where friction opposes sliding at the bound of its disk; r u is in J in either variables */
-        const double power =
-            (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
-        const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
-        const double own = (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
-        work += csimi_impulse_work(law->law, normal, power, own);
+        const double mu2 = (double)law->mu[law->law == CSIM_LAW_ANISOTROPIC]; /* mu[1] is read under that law only */
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        double R[3], U[3], own = 0, rt, x, y, power, normal;
+        for (k = 0; k < 3; ++k) {
+            R[k] = (double)r[at + k];
+            U[k] = (double)u[at + k];
+            own += R[k] * U[k];
+            given += R[k] * (double)W->q[at + k];
+            if (law->law == CSIM_LAW_INVERTIBLE) U[k] += (double)law->omega[k > 0] * R[k]; /* its law is of that */
+        }
+        x = mu * U[1], y = mu2 * U[2], rt = csimi_sqrt64(R[1] * R[1] + R[2] * R[2]);
+        /* 0 where friction opposes sliding at the bound of its set; r u is in J in either variables */
+        power = (R[0] > 0 ? R[0] : 0) * csimi_sqrt64(x * x + y * y) + R[1] * U[1] + R[2] * U[2];
+        power = power < 0 ? -power : power;
+        normal = R[0] * U[0] < 0 ? -R[0] * U[0] : R[0] * U[0];
         driven += own;
-        pressed += s * csimi_sqrt64((double)R[0] * (double)R[0] + rt * rt) * (double)W->speed[c];
-        given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
+        pressed += s * csimi_sqrt64(R[0] * R[0] + rt * rt) * (double)W->speed[c];
         if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue; /* no cone, and they may pull */
-        if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
+        /* what the contact does that its law does not allow, as in the certificate */
+        work += law->law != CSIM_LAW_PROXIMAL ? normal + power : own < 0 ? -own : own;
+        if (-U[0] / s > f->approach) f->approach = -U[0] / s;
         if (normal > f->complementarity) f->complementarity = normal;
+        if (power > f->dissipation_power) f->dissipation_power = power;
         if (law->law == CSIM_LAW_ANISOTROPIC) continue; /* its cone is elliptic */
-        if (over > f->cone) f->cone = over;
-        if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
+        if (s * (rt - mu * R[0]) > f->cone) f->cone = s * (rt - mu * R[0]);
     }
     driven = driven > given ? driven - given : given - driven; /* r'W r */
     given = given < 0 ? -given : given;
