@@ -633,6 +633,12 @@ TEST(bad_input_is_told) {
     im.col[1] = keep;
     im.mu[2] = -1;
     REFUSED((void)0, CSIM_BAD_PROBLEM);
+    im.mu[2] = CSIM_R(NAN);
+    memset(&out, 0x55, sizeof out);
+    STATUS(csim_impulse_solve(&im.p, &params, memory, bytes, NULL, r_found, &out, NULL), CSIM_OK);
+    CHECK(out.result == CSIM_RESULT_NOT_FINITE);
+    EQUAL(out.iterations, 0); /* nothing of it is left as it was */
+    EQUAL(out.certificate.worst_contact, -1);
     im.mu[2] = 1;
     im.q[4] = CSIM_R(NAN);
     STATUS(csim_impulse_solve(&im.p, &params, memory, bytes, NULL, r_found, &out, NULL), CSIM_OK);

@@ -303,10 +303,12 @@ static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *
 
 static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
                                        csimi_delassus *W, csim_outcome *outcome, csim_error *error) {
+    const csim_status status = csimi_impulse_check(problem, error);
     CSIMI_MEMSET(outcome, 0, sizeof *outcome);
     outcome->result = CSIM_RESULT_NOT_FINITE; /* until there is an answer */
     outcome->solver = csimi_impulse_choice(params);
     outcome->certificate.worst_contact = -1; /* no contact is named */
+    if (status != CSIM_OK) return status;
     if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  csimi_solver_traits_of(outcome->solver)->needs);
@@ -344,13 +346,9 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
     W.both = params->impulse.by_impulse; /* the measure asks for natural_map_siconos too */
-    status = csimi_impulse_check(problem, error);
-    if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
-    if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
-        outcome->result = CSIM_RESULT_NOT_FINITE; /* an outcome, as in csim_problem_solve */
-        return CSIM_OK;
-    }
-    if (status != CSIM_OK) return status;
+    status = csimi_impulse_begin(problem, params, &W, outcome, error);
+    if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, as in csim_problem_solve */
+    if (status != CSIM_OK || !csimi_all_finite(r, 3 * problem->contact_count)) return status;
     csimi_delassus_enter(&W, r); /* r' of the start */
     if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) { /* numbers broke */
         CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
