@@ -113,19 +113,20 @@ static csim_status csimi_impulse_bad(csim_error *error, const char *field, doubl
     return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, value, allowed);
 }
 
-/* Whether a sparse W is one: rows in order and none empty, diagonal blocks named, columns inside. */
+/* Whether a sparse W is one: rows anywhere and none empty, diagonal blocks named, columns inside. */
 static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
     const csim_block_matrix *W = p->W;
     int c, k;
     if (W->n != p->contact_count) return csimi_impulse_bad(error, "problem.W.n", W->n, "contact_count");
     if (!W->row || !W->col || !W->diag || !W->val) return csimi_impulse_null(error, "problem.W's arrays");
-    if (W->row[0] != 0) return csimi_impulse_bad(error, "problem.W.row[0]", W->row[0], "0");
+    if (!W->end && W->row[0] != 0) return csimi_impulse_bad(error, "problem.W.row[0]", W->row[0], "0");
     for (c = 0; c < W->n; ++c) {
-        if (W->row[c + 1] <= W->row[c])
-            return csimi_impulse_bad(error, "problem.W.row", W->row[c + 1], "ascending: no row is empty");
-        if (W->diag[c] < W->row[c] || W->diag[c] >= W->row[c + 1] || W->col[W->diag[c]] != c)
+        const int begin = W->row[c], end = csimi_row_end(W, c);
+        if (begin < 0 || end <= begin)
+            return csimi_impulse_bad(error, "end of a row of problem.W", end, "behind its beginning, from 0 on");
+        if (W->diag[c] < begin || W->diag[c] >= end || W->col[W->diag[c]] != c)
             return csimi_impulse_bad(error, "problem.W.diag", W->diag[c], "the index of block (c, c)");
-        for (k = W->row[c]; k < W->row[c + 1]; ++k)
+        for (k = begin; k < end; ++k)
             if (W->col[k] < 0 || W->col[k] >= W->n)
                 return csimi_impulse_bad(error, "problem.W.col", W->col[k], "0 to contact_count - 1");
     }
