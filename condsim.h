@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fc105fb30276de1e
+   Hash of the parts: dff6c8012349a55d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1267,7 +1267,8 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. impulse.by_impulse adds natural_map_siconos.
    r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
    Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace, a
-   law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
+   law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE, r is
+   the start. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
                                         void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error);
@@ -30600,10 +30601,10 @@ static bool csimi_impulse_known(const csim_solver_params *params) {
            csimi_impulse_solver_of(csimi_impulse_choice(params))->solve;
 }
 
-/* W, one vector of velocities, and the solver's own. */
+/* W, and a vector of velocities with one for the start behind it. */
 static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     csimi_delassus_layout(W, arena, contacts);
-    return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    return CSIMI_PUSH(arena, csim_real, 6 * (size_t)contacts);
 }
 
 /* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
@@ -30885,9 +30886,10 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, as in csim_problem_solve */
     if (status != CSIM_OK || !csimi_all_finite(r, 3 * problem->contact_count)) return status;
+    CSIMI_MEMCPY(u + 3 * (ptrdiff_t)W.contacts, r, 3 * (size_t)W.contacts * sizeof *r);
     csimi_delassus_enter(&W, r); /* r' of the start */
     if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) { /* numbers broke */
-        CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
+        CSIMI_MEMCPY(r, u + 3 * (ptrdiff_t)W.contacts, 3 * (size_t)W.contacts * sizeof *r);
         return CSIM_OK;
     }
     csimi_delassus_leave(&W, r); /* raw again */

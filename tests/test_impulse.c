@@ -701,6 +701,28 @@ TEST(bad_input_is_told) {
     free(memory);
 }
 
+/* W has a number that is none, off its diagonal, where only solving finds it: told, and r is the start to the last bit. */
+TEST(broken_numbers_leave_the_start) {
+    csim_real start[SIDE];
+    int s, k, form;
+    for (s = 0; s < CSIM_SOLVER_COUNT_; s++) {
+        const csim_solver_params params = params_of((csim_solver)s, TOL(1e-8, 1e-4));
+        if (!csim_describe_solver((csim_solver)s).impulse) continue;
+        for (form = SPARSE; form <= PRODUCT; form++) {
+            if (form == PRODUCT && csim_describe_solver((csim_solver)s).rows) continue;
+            make_random(8, 3, 10, 1);
+            im.dense[3 * 24] = CSIM_R(NAN); /* of block (1, 0) */
+            im.dense[3 * 24 + 1] = 1;
+            make_sparse();
+            use_form(form);
+            for (k = 0; k < 24; k++) start[k] = r_found[k] = CSIM_R(check_random(0, 1));
+            CASE("%s, form %d", csim_describe_solver((csim_solver)s).name, form);
+            EQUAL(solve_im(&params).result, CSIM_RESULT_NOT_FINITE);
+            CHECK(memcmp(r_found, start, 24 * sizeof *start) == 0);
+        }
+    }
+}
+
 /* Problems without an answer: told, finite, and over after the cap. */
 TEST(hopeless_problems_end) {
     int s, k;

@@ -65,10 +65,10 @@ static bool csimi_impulse_known(const csim_solver_params *params) {
            csimi_impulse_solver_of(csimi_impulse_choice(params))->solve;
 }
 
-/* W, one vector of velocities, and the solver's own. */
+/* W, and a vector of velocities with one for the start behind it. */
 static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     csimi_delassus_layout(W, arena, contacts);
-    return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    return CSIMI_PUSH(arena, csim_real, 6 * (size_t)contacts);
 }
 
 /* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
@@ -350,9 +350,10 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, as in csim_problem_solve */
     if (status != CSIM_OK || !csimi_all_finite(r, 3 * problem->contact_count)) return status;
+    CSIMI_MEMCPY(u + 3 * (ptrdiff_t)W.contacts, r, 3 * (size_t)W.contacts * sizeof *r);
     csimi_delassus_enter(&W, r); /* r' of the start */
     if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) { /* numbers broke */
-        CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
+        CSIMI_MEMCPY(r, u + 3 * (ptrdiff_t)W.contacts, 3 * (size_t)W.contacts * sizeof *r);
         return CSIM_OK;
     }
     csimi_delassus_leave(&W, r); /* raw again */

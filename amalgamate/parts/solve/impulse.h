@@ -37,7 +37,8 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. impulse.by_impulse adds natural_map_siconos.
    r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
    Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace, a
-   law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
+   law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE, r is
+   the start. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
                                         void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error);
