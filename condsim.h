@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dff6c8012349a55d
+   Hash of the parts: fb05091ef3307d3c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28284,17 +28284,17 @@ static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
     csimi_delassus_rows_sum((const csim_block_matrix *)W->from, W->raw, c, u);
 }
 
-/* A row of a dense W times x, in three sums that do not wait for each other. */
+/* A row of a dense W times x, in double too, in three sums that do not wait for each other. */
 static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
                                           const csim_real *CSIMI_RESTRICT b) {
-    csim_real s0 = 0, s1 = 0, s2 = 0;
+    double s0 = 0, s1 = 0, s2 = 0;
     int i;
     for (i = 0; i < count; i += 3) { /* three numbers a contact: none is left over */
-        s0 += a[i] * b[i];
-        s1 += a[i + 1] * b[i + 1];
-        s2 += a[i + 2] * b[i + 2];
+        s0 += (double)a[i] * (double)b[i];
+        s1 += (double)a[i + 1] * (double)b[i + 1];
+        s2 += (double)a[i + 2] * (double)b[i + 2];
     }
-    return s0 + s1 + s2;
+    return (csim_real)(s0 + s1 + s2);
 }
 
 static void csimi_delassus_dense_rows(const csimi_delassus *W, int c, const csim_real *x, csim_real *u) {

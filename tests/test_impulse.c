@@ -180,6 +180,48 @@ TEST(three_forms_of_W_are_one_operator) {
     }
 }
 
+/* Boxes of 1 to 1000 kg on each other: what moves a light one is a small difference of large terms, which float keeps in
+   either form of W. Rows as the sparse form sums them, and the same tower is solved. */
+TEST(dense_rows_keep_what_sparse_rows_keep) {
+    static csimi_delassus W[2];
+    csim_solver_params params = params_of(CSIM_SOLVER_AUTO, TOL(1e-7, 1e-3));
+    fc3d_problem p;
+    int c, j, k, form, trial;
+    params.max_iterations = 3000;
+    REQUIRE(fc3d_read("tests/fc3d/tower.txt", &p));
+    memset(im.dense, 0, sizeof im.dense);
+    im.p.contact_count = p.nc;
+    for (c = 0; c < p.nc; c++)
+        for (im.mu[c] = CSIM_R(p.mu[c]), j = p.row[c]; j < p.row[c + 1]; j++)
+            for (k = 0; k < 9; k++)
+                im.dense[(3 * c + k / 3) * 3 * p.nc + 3 * p.col[j] + k % 3] = CSIM_R(p.W[9 * j + k]);
+    for (k = 0; k < 3 * p.nc; k++) im.q[k] = CSIM_R(p.q[k]);
+    im.p.q = im.q;
+    im.p.mu = im.mu;
+    im.p.contacts = NULL;
+    make_sparse();
+    for (trial = 0; trial < 10; trial++) {
+        csim_real x[SIDE], y[2][SIDE];
+        for (k = 0; k < 3 * p.nc; k++) x[k] = CSIM_R(check_random(-1, 1));
+        for (form = SPARSE; form <= DENSE; form++) {
+            static uint64_t memory[1 << 15];
+            csimi_arena arena = csimi_arena_in(memory, sizeof memory);
+            csimi_delassus_layout(W + form, &arena, p.nc);
+            use_form(form);
+            CHECK(csimi_delassus_open(W + form, &im.p));
+            csimi_delassus_product(W + form, x, y[form]);
+        }
+        for (k = 0; k < 3 * p.nc; k++) /* a few last bits of the sum, not of its terms */
+            NEAR(y[DENSE][k], y[SPARSE][k], TOL(1e-13, 4e-7 * fabs((double)y[SPARSE][k])) + 1e-13);
+    }
+    for (form = SPARSE; form <= DENSE; form++) {
+        use_form(form);
+        CASE("form %d", form);
+        CHECK(solve_cold(&params).result == CSIM_RESULT_CONVERGED);
+    }
+    fc3d_free(&p);
+}
+
 /* Against the file tool's measure, written apart from the library. */
 TEST(the_measure_is_the_natural_map_of_the_files) {
     int trial, k;
