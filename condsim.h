@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fb05091ef3307d3c
+   Hash of the parts: da53d9cd37b8f78c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1114,7 +1114,7 @@ typedef struct csim_cond_params {
 typedef struct csim_impulse_params {
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
-                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
+                                STAGGERED 3..64: polygon in the disk or ellipse, 8 in Kaufman's thesis; LEMKE the same,
                                 and 0 is 8 */
     csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
                                 0: 1, 0.75 and 0.7 */
@@ -29756,9 +29756,9 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
 #if !defined(CONDSIM_NO_STAGGERED)
 /* solve/staggered: staggered projections (Kaufman et al. 2008; Kaufman's thesis, Algorithm 1). Two convex problems in
    turn, each solved by the projected gradient of solve/apgd.c: the normal impulses with friction held, and the friction
-   with the normal impulses held, over disks of radius mu alpha or over polygons inside them. The last projection is one
-   of the normals, so that nothing penetrates whenever the loop is left. Joints, limits and contacts of the convex law
-   belong to the first of the two. */
+   with the normal impulses held, over disks of radius mu alpha, ellipses, or polygons inside them. The last projection
+   is one of the normals, so that nothing penetrates whenever the loop is left. Joints, limits and contacts of the
+   convex law belong to the first of the two. */
 
 enum { CSIMI_STAGGERED_PATIENCE = 1000 };
 enum { CSIMI_STAGGERED_INNER = 400 }; /* most steps of a projection */
@@ -29771,7 +29771,7 @@ typedef struct csimi_staggered {
     csim_real *last;        /* [3 contacts] after the last projection of the normals */
     int left;               /* steps of projections */
     int sides;              /* of the friction polygon; 0: disk */
-    csim_real cosine, sine; /* of half the angle between its corners */
+    csim_real cosine, sine; /* of the angle between its corners */
 } csimi_staggered;
 
 static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int contacts) {
@@ -29805,19 +29805,22 @@ static void csimi_staggered_normals(void *context, csim_real *x) {
     }
 }
 
-/* Nearest point of the regular polygon with a corner (radius, 0): in axes along the middle of the side it looks at. */
-static void csimi_staggered_polygon(const csimi_staggered *s, csim_real radius, csim_real *t) {
-    const csim_real half = CSIMI_PI / CSIM_R(s->sides), angle = CSIMI_ATAN2(t[1], t[0]);
-    int side = csimi_cut(angle / (2 * half), -s->sides, s->sides);
-    csim_real x, y, cosine, sine;
-    if (angle < 0) --side;
-    cosine = CSIMI_COS(half * CSIM_R(2 * side + 1));
-    sine = CSIMI_SIN(half * CSIM_R(2 * side + 1));
-    x = csimi_min(cosine * t[0] + sine * t[1], radius * s->cosine);
-    y = csimi_clamp(cosine * t[1] - sine * t[0], -radius * s->sine, radius * s->sine);
-    if (x < radius * s->cosine) return; /* inside */
-    t[0] = cosine * x - sine * y;
-    t[1] = sine * x + cosine * y;
+/* Nearest point of the polygon with corners at equal angles of a disk that is stretched to these axes, the first on the
+   first of them: of the sides that t is outside of. */
+static void csimi_staggered_polygon(const csimi_staggered *s, csim_real a, csim_real b, csim_real *t) {
+    const csim_real x = t[0], y = t[1];
+    csim_real px = a, py = 0, cosine = 1, sine = 0, least = CSIMI_HUGE, ex, ey, share, far, tx, ty;
+    int k;
+    for (k = 0; k < s->sides; ++k, px += ex, py += ey) {
+        const csim_real turned = s->cosine * cosine - s->sine * sine;
+        sine = s->sine * cosine + s->cosine * sine, cosine = turned;
+        ex = a * cosine - px, ey = b * sine - py, far = ex * ex + ey * ey; /* the set is on its left */
+        if (ex * (y - py) - ey * (x - px) > 0) continue;
+        share = far > 0 ? csimi_clamp((ex * (x - px) + ey * (y - py)) / far, 0, 1) : 0;
+        tx = px + share * ex, ty = py + share * ey;
+        far = (x - tx) * (x - tx) + (y - ty) * (y - ty);
+        if (far < least) least = far, t[0] = tx, t[1] = ty;
+    }
 }
 
 /* Normals and other laws as held, friction in its set. */
@@ -29828,18 +29831,18 @@ static void csimi_staggered_friction(void *context, csim_real *x) {
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const csim_real *held = s->held + 3 * (ptrdiff_t)c;
-        csim_real *p = x + 3 * (ptrdiff_t)c;
+        csim_real *p = x + 3 * (ptrdiff_t)c, a, b;
         if (!csimi_staggered_splits(law)) {
             for (k = 0; k < 3; ++k) p[k] = held[k];
             continue;
         }
         p[0] = held[0];
+        /* mu[1] is read under the anisotropic law only */
+        a = law->mu[0] * held[0], b = law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0];
         if (s->sides > 0)
-            csimi_staggered_polygon(s, law->mu[0] * held[0], p + 1);
+            csimi_staggered_polygon(s, a, b, p + 1);
         else
-            /* mu[1] is read under the anisotropic law only */
-            csim_project_ellipse(law->mu[0] * held[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0], p + 1,
-                                 p + 1);
+            csim_project_ellipse(a, b, p + 1, p + 1);
     }
 }
 
@@ -29864,15 +29867,13 @@ static double csimi_staggered_change(const csimi_staggered *s) {
 }
 
 static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
-    csim_real half;
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
     /* products of earlier runs of this call are taken off */
     s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
     s->sides = run->params->impulse.sides;
-    half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
-    s->cosine = CSIMI_COS(half);
-    s->sine = CSIMI_SIN(half);
+    s->cosine = CSIMI_COS(2 * CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1)));
+    s->sine = CSIMI_SIN(2 * CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1)));
     csimi_gradient_begin(&s->gradient, run->W, run->r);
     s->gradient.context = s;
     CSIMI_MEMCPY(s->gradient.q, run->W->q, 3 * (size_t)run->W->contacts * sizeof *s->gradient.q);

@@ -163,7 +163,8 @@ TEST(every_law_is_taken) {
 enum { MOST = 40 };
 static csim_real dense[9 * MOST * MOST], dense_q[3 * MOST], dense_mu[MOST], r[3 * MOST];
 
-static csim_outcome solve_dense(int contacts, const csim_solver_params *params) {
+/* laws: null where dense_mu has all of them */
+static csim_outcome solve_laws(int contacts, const csim_contact *laws, const csim_solver_params *params) {
     csim_impulse_problem p;
     csim_outcome out;
     size_t bytes;
@@ -173,12 +174,17 @@ static csim_outcome solve_dense(int contacts, const csim_solver_params *params) 
     p.contact_count = contacts;
     p.dense = dense;
     p.q = dense_q;
-    p.mu = dense_mu;
+    p.mu = laws ? NULL : dense_mu;
+    p.contacts = laws;
     bytes = csim_impulse_bytes(&p, params);
     memory = malloc(bytes);
     STATUS(csim_impulse_solve(&p, params, memory, bytes, NULL, r, &out, NULL), CSIM_OK);
     free(memory);
     return out;
+}
+
+static csim_outcome solve_dense(int contacts, const csim_solver_params *params) {
+    return solve_laws(contacts, NULL, params);
 }
 
 static void dense_velocity(int contacts, double *u) {
@@ -295,6 +301,42 @@ TEST(staggered_polygons_lie_in_the_disk) {
     }
     printf("    impulses with 4, 8, 64 sides at most %.3f, %.3f, %.4f from the disk's\n", off[0], off[1], off[2]);
     CHECK(off[0] > off[2] && off[1] > off[2] && off[2] < 0.03);
+}
+
+/* Anisotropic friction in polygons: the corners of Lemke's method, whose pivots share nothing with projections. */
+TEST(staggered_polygons_are_those_of_lemke) {
+    static const int sides[3] = {4, 5, 8};
+    int trial, k, j, slid = 0;
+    double worst = 0;
+    for (trial = 0; trial < 30; trial++) {
+        const int contacts = cp_int(1, 5);
+        const csim_solver solvers[2] = {CSIM_SOLVER_STAGGERED, CSIM_SOLVER_LEMKE};
+        static csim_contact laws[MOST];
+        csim_real found[2][3 * MOST];
+        random_dense(contacts, 0.3);
+        memset(laws, 0, sizeof laws);
+        for (k = 0; k < contacts; k++) {
+            laws[k].law = trial % 4 ? CSIM_LAW_ANISOTROPIC : CSIM_LAW_STRICT;
+            laws[k].mu[0] = CSIM_R(check_random(0.02, 0.3));
+            laws[k].mu[1] = CSIM_R(check_random(0.02, 0.3));
+        }
+        for (j = 0; j < 2; j++) {
+            csim_solver_params p = params_of(solvers[j], TOL(1e-8, 1e-5), 20000);
+            p.impulse.sides = sides[trial % 3];
+            memset(r, 0, sizeof r);
+            solve_laws(contacts, laws, &p);
+            memcpy(found[j], r, sizeof r);
+        }
+        CASE("trial %d, %d contacts, %d sides", trial, contacts, sides[trial % 3]);
+        for (k = 0; k < 3 * contacts; k++) {
+            NEAR(found[0][k], found[1][k], TOL(1e-6, 1e-3)); /* where staggers stop moving */
+            worst = fmax(worst, fabs((double)(found[0][k] - found[1][k])));
+        }
+        for (k = 0; k < contacts; k++)
+            slid += found[1][3 * k] > 0 && hypot((double)found[1][3 * k + 1], (double)found[1][3 * k + 2]) > 0;
+    }
+    printf("    impulses in polygons at most %.1e from Lemke's\n", worst);
+    CHECK(slid > 20);
 }
 
 /* ---- Painleve's rod: one contact, W = [1 c; c 1] with c the cosine between normal and friction in the mass metric */

@@ -86,7 +86,7 @@ typedef struct csim_cond_params {
 typedef struct csim_impulse_params {
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
-                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
+                                STAGGERED 3..64: polygon in the disk or ellipse, 8 in Kaufman's thesis; LEMKE the same,
                                 and 0 is 8 */
     csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
                                 0: 1, 0.75 and 0.7 */
