@@ -212,7 +212,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         /* a tenth of the residual under the true laws: closer is wasted, as the next shift moves the problem */
         aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);
-        csimi_apgd_shift(&s);
+        csimi_apgd_shift(&s); /* momentum stays: at rest after each shift the files of fc3d took twice the steps */
         s.watch.iterations += csimi_gradient_solve(&s.gradient, aim, left);
         csimi_gradient_velocity(&s.gradient, s.watch.u);
     } while (csimi_watch_look(&s.watch, s.gradient.x, s.watch.u));
