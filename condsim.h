@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 20c6a452c6cade00
+   Hash of the parts: 59921fd5c258edec
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -21754,7 +21754,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 #undef CSIMI_CERT_ALL
 CSIMI_COLD
 /* ==== begin solve/traits.c ====================================================================================== */
-/* solve/traits: what is known of each solver before it runs, and the parameters. */
+/* solve/traits: what is known of each solver before it runs, the parameters, and where the answer of any goes. */
 
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
     /* what a refused problem lacks, in words */
@@ -21880,6 +21880,12 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world,
 }
 
 #undef CSIMI_PARAM
+
+CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                  csim_solution *solution) {
+    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
+    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
+}
 CSIMI_WARM
 /* ==== begin solve/anderson.c ==================================================================================== */
 #if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
@@ -30904,13 +30910,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 #endif
 CSIMI_COLD
 /* ==== begin solve/size.c ======================================================================================== */
-/* solve/size: the sizes of a problem, for the memory of those who solve it, and where they leave its answer. */
-
-CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
-                                  csim_solution *solution) {
-    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
-    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
-}
+/* solve/size: the sizes of a problem, for the memory of those who solve it. */
 
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     csim_problem_size none; /* a problem that the check refuses has no size */

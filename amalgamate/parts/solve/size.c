@@ -1,11 +1,5 @@
-/* solve/size: the sizes of a problem, for the memory of those who solve it, and where they leave its answer. */
+/* solve/size: the sizes of a problem, for the memory of those who solve it. */
 #include "private.h"
-
-CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
-                                  csim_solution *solution) {
-    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
-    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
-}
 
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     csim_problem_size none; /* a problem that the check refuses has no size */

@@ -1,4 +1,4 @@
-/* solve/traits: what is known of each solver before it runs, and the parameters. */
+/* solve/traits: what is known of each solver before it runs, the parameters, and where the answer of any goes. */
 #include "private.h"
 
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
@@ -125,3 +125,9 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, bool world,
 }
 
 #undef CSIMI_PARAM
+
+CSIMI_FN void csimi_solution_take(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
+                                  csim_solution *solution) {
+    CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
+    CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
+}
