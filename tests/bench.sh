@@ -27,6 +27,7 @@ for program in "$@"; do
         "$program" | tee $OUT/kernels.txt
         { echo "nodes,blocks_a_row,product_us,gflops,gbytes_s,percent_of_triad,assembly_ns_a_tet"
             grep 'nodes.*product' $OUT/kernels.txt | sed -e 's/[^0-9.]\{1,\}/,/g' -e 's/^,//' -e 's/,$//'; } >$OUT/kernels.csv ;;
+    bench_impact) "$program" | tee $OUT/impact.csv ;;
     *) "$program" | tee "$OUT/$name.txt" ;;
     esac
 done
