@@ -738,7 +738,7 @@ static pile soft_things(int budget, int seed, double floor, double apart) {
 }
 
 /* Energy is lost in all of them: nothing becomes faster than a fall from where it began. */
-TEST(soft_bodies_settle_in_any_budget) {
+SLOW_IN_FLOAT(soft_bodies_settle_in_any_budget) {
     static const int budget[6] = {0, 1, 300, 8000, 25000, 200000};
     int k, seed;
     for (k = 0; k < 6; k++)

@@ -1274,7 +1274,7 @@ static thing random_round_or_flat(int kind, int slot) {
     return random_hull(slot, 8);
 }
 
-SLOW_IN_FLOAT(cylinders_find_the_way_out) {
+SLOW_TEST(cylinders_find_the_way_out) {
     static const char *const name[3] = {"box", "cylinder", "hull"};
     int kind, i, k;
     for (kind = 0; kind < 3; kind++) {

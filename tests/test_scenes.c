@@ -543,7 +543,7 @@ static void drop(const char *file, double seconds, double latest) {
     scene_close(r.s);
 }
 
-SLOW_IN_FLOAT(shipped_mesh_comes_to_rest) { drop("examples/scenes/mascot.msh", 7, 5); }
+SLOW_TEST(shipped_mesh_comes_to_rest) { drop("examples/scenes/mascot.msh", 7, 5); }
 
 NEEDS("../shared/real/meshes/raptorTetra_8418.vtu", meshes_of_others_come_to_rest) {
     drop("../shared/real/meshes/raptorTetra_8418.vtu", 5, 3);

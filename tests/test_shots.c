@@ -265,7 +265,7 @@ static bool stops(int kind, int target, const shot *s, bool fine) {
     return held;
 }
 
-SLOW_IN_FLOAT(nothing_passes_through) {
+SLOW_TEST(nothing_passes_through) {
     const char *many = getenv("CONDSIM_SHOTS"), *only = getenv("CONDSIM_SHOT_KIND");
     const int shots = many ? atoi(many) : 12;
     int kind, target, i;
