@@ -923,12 +923,8 @@ short_list() {
     done
     echo link "$CC" "$CC"
     echo link "$CC" "$CXX"
-    echo link "$CXX" "$CC"
     echo float_mix
-    echo symbols float O0
     echo static c
-    echo static c++
-    echo stack float O0
     echo readme
     echo docs
     echo errors
@@ -978,6 +974,10 @@ long_list() {
     echo cxx_tests
     echo tcc
     echo link gcc clang++
+    echo link "$CXX" "$CC"
+    echo static c++
+    echo symbols float O0
+    echo stack float O0
 }
 
 # what takes longer: part of `make long`
