@@ -40,19 +40,24 @@ TEST(payload_falls_where_statics_says_19) {
     }
 }
 
-/* The beam sags as its joints' stiffness says and finds the slot; its joints hold at the default tolerance, at 10 ms in
-   double and at 5 in float: at 10 the planes of the slopes may hold the tip for a step on its way in (docs/contact.md,
-   Limits), with 195 N s on 10 g. */
-SLOW_IN_FLOAT(stiff_beam_finds_its_slot) {
-    run r = run_scene("beam", "", CSIM_REAL_SIZE == 8 ? 0 : 0.005, long_runs() ? 0 : 2.6, 0, -1);
+static void beam_finds_its_slot(double h, double open, double missed) {
+    run r = run_scene("beam", "", h, long_runs() ? 0 : 2.6, 0, -1);
     NEAR(figure(&r, "sag_mm"), figure(&r, "statics_sag_mm"), TOL(2e-3, 2e-2) * figure(&r, "statics_sag_mm"));
     CHECK(figure(&r, "inserted_mm") > 99);
     CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
-    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 1e-5));
-    /* 4e-6 of those 195 N s is 2 % of the speeds of 10 g, which no solver here betters: two steps miss in double */
-    CHECK(r.sums.uncertified <= TOL(2, 0));
+    CHECK(figure(&r, "joint_open_m") < open);
+    CHECK(r.sums.uncertified <= missed);
     scene_close(r.s);
 }
+
+/* The beam sags as its joints' stiffness says and finds the slot; its joints hold at 10 ms and the default tolerance.
+   Planes of the slopes may hold the tip for a step on its way in (docs/contact.md, Limits), with 195 N s on the weld,
+   whose last bits in float, 1.5e-5 N s each, are 1.5e-5 m on 0.01 kg in 10 ms; 4e-6 of those is 2 % of the speeds of
+   10 g, which no solver here betters: two steps miss in double. Float opens by more today, in make long. */
+LONG_IN_FLOAT(stiff_beam_finds_its_slot) { beam_finds_its_slot(0, TOL(1e-6, 3e-5), TOL(2, 1e9)); }
+
+/* At 5 ms nothing holds it: no step misses, and joints open by rounding. */
+SLOW_IN_FLOAT(stiff_beam_slides_in) { beam_finds_its_slot(0.005, TOL(1e-9, 1e-5), 0); }
 
 /* Rings stay linked (Gauss' integral) and the ball stays in the net. */
 TEST(chain_mail_catches_a_ball) {
