@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 38eaabe050b0a64b
+   Hash of the parts: 430e1dc1a1404d90
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32105,10 +32105,12 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
        v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more
        bias:   every closed normal asks for its gap as a soft spring does, every open one for its gap at most
        x += h_s v                                             gap = s0 + J x
-       relax:  the same without the springs, and friction;  Lambda += lambda
+       settle: the normals without the springs
+       relax:  once more, and friction;  Lambda += lambda
 
-   The springs leak: that is what makes one sweep a substep contract. Friction has no spring; its fixed point is
-   Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
+   Impulses that are carried from substep to substep are momentum, as in accelerated gradient methods, and springs that
+   leak are what damps it: with little leak stacks swing, with much they creep. Friction has no spring; its fixed point
+   is Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
    the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move), which
    holds the springs' part too.
 
@@ -32119,6 +32121,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
        CSIMI_BOUNDED_ROW = 16 };
 static const csim_real CSIMI_PUSH_SPEED = 3; /* m/s: springs push no faster */
+static const csim_real CSIMI_LEAK = CSIM_R(0.1); /* of an impulse a substep, where it carries nothing yet */
 static const csim_real CSIMI_HOLD_SHARE = CSIM_R(0.2); /* of what a joint has drifted, back in a substep */
 
 /* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */
@@ -32132,7 +32135,8 @@ typedef struct csimi_normal {
     csim_real J[CSIMI_BOUNDED_ROW], mass;
     csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
     csim_real lambda;             /* of a substep */
-    int moving, on;               /* both sides move: the softer spring; it began the substep with an impulse */
+    csimi_soft soft;
+    int on; /* it began the substep with an impulse */
 } csimi_normal;
 
 /* ... and tangents once. */
@@ -32155,7 +32159,8 @@ typedef struct csimi_bounded {
     const csim_problem *problem;
     int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
-    csimi_soft soft[2];           /* against the ground, between bodies */
+    csim_real phase;              /* omega h_s of the springs between bodies */
+    csimi_soft soft[2];           /* of other contacts: against the ground, between bodies */
     csimi_basis basis;
     csimi_lumped lumped;
     bool lumps;                  /* the bodies of lumped, not those of the problem */
@@ -32284,15 +32289,30 @@ static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const 
 
 /* ---- springs */
 
-/* phase: omega h_s, rad; zeta: of critical damping. */
-/* Catto's soft constraint: with c = omega h_s (2 zeta + omega h_s) the leak is 1 / (1 + c), the mass c / (1 + c). */
-static csimi_soft csimi_soft_make(csim_real phase, csim_real zeta, int substeps) {
-    const csim_real stiff = 2 * zeta + phase;
+/* phase: omega h_s, rad. Catto's soft constraint has leak = 1 / (1 + c), where c = phase (2 zeta + phase): here the
+   leak is given, and zeta follows. What is slowest in a stack slows down with the fourth power of its height, and a
+   leak twice the frequency of that, per substep, is critical damping: so what carries much, at the foot, leaks less. */
+static csimi_soft csimi_soft_make(csim_real load, csim_real phase, int substeps) {
     csimi_soft s;
-    s.leak = 1 / (1 + phase * stiff);
-    s.mass = phase * stiff * s.leak;
-    s.rate = phase / stiff * (csim_real)substeps; /* times h: gaps are given over h, in m/s */
+    s.leak = CSIMI_LEAK / (1 + load);
+    s.mass = 1 - s.leak;
+    s.rate = phase * phase * s.leak / s.mass * (csim_real)substeps; /* times h: gaps are given over h, in m/s */
     return s;
+}
+
+/* What a normal carries: its impulse in a substep over what forces give the body in it, of the two bodies the more. */
+static csim_real csimi_quick_load(const csimi_bounded *s, const csimi_normal *n) {
+    const int body[2] = {n->a, n->b};
+    csim_real most = 0;
+    int k;
+    for (k = 0; k < 2; ++k) {
+        const csim_real *J = n->J + 8 * k, *force = s->step + body[k];
+        const csim_real given = force[0] * force[0] + force[1] * force[1] + force[2] * force[2];
+        const csim_real taken = (J[0] * J[0] + J[1] * J[1] + J[2] * J[2]) * n->lambda * n->lambda;
+        /* where no force acts nothing is carried; the bound is that of what is hopelessly high */
+        if (given > 0) most = csimi_max(most, csimi_min(taken / given, CSIM_R(1e6)));
+    }
+    return CSIMI_SQRT(most);
 }
 
 /* Impulse of a normal after one visit: open, it may close its gap in what is left of the substep and no more; closed,
@@ -32332,7 +32352,7 @@ static void csimi_quick_bias(csimi_bounded *s) {
     for (; n < end; ++n) {
         csim_real *a = s->w + n->a, *b = s->w + n->b;
         const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
-        const csim_real next = csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
+        const csim_real next = csimi_bounded_press(&n->soft, substeps, n->mass, u, n->gap, n->lambda);
         csimi_row_push(n->J, next - n->lambda, a, b);
         n->lambda = next;
     }
@@ -32355,21 +32375,32 @@ static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, 
     t->lambda[1] = next[1];
 }
 
-/* time: share of the frame that is over. */
-static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
-    const csim_real substeps = (csim_real)s->substeps;
+/* A normal without its spring: what that added for the sake of the gap goes back out of the velocity. */
+static csim_real csimi_quick_rigid(const csimi_bounded *s, const csimi_normal *n, csim_real *a, csim_real *b) {
+    const csim_real u = n->ground + csimi_row_dot(n->J, a, b);
+    const csim_real next = csimi_bounded_press(NULL, (csim_real)s->substeps, n->mass, u, n->gap, n->lambda);
+    csimi_row_push(n->J, next - n->lambda, a, b);
+    return next;
+}
+
+/* Gaps after the move, and a sweep over normals alone: friction costs twice that, and stacks bend by normals.
+   time: share of the frame that is over. */
+static void csimi_quick_settle(csimi_bounded *s, csim_real time) {
+    csimi_normal *n = s->normal, *end = n + s->quick;
+    for (; n < end; ++n) {
+        n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
+        n->lambda = csimi_quick_rigid(s, n, s->w + n->a, s->w + n->b);
+    }
+}
+
+static void csimi_quick_relax(csimi_bounded *s, bool last) {
     csimi_normal *n = s->normal, *end = n + s->quick;
     csimi_tangent *t = s->tangent;
     for (; n < end; ++n, ++t) {
-        csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
-        n->gap = n->start + time * n->ground + csimi_row_dot(n->J, s->way + n->a, s->way + n->b);
-        /* rigid here: what the springs added for the sake of the gap goes back out of the velocity */
-        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_row_dot(n->J, a, b), n->gap, n->lambda);
+        csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact;
+        const csim_real next = csimi_quick_rigid(s, n, a, b);
         /* one that warm started and opened since still holds friction, which a radius of 0 takes back */
-        if (next > 0 || n->lambda > 0 || n->on) {
-            csimi_row_push(n->J, next - n->lambda, a, b);
-            csimi_quick_slide(t, t->mu * next, a, b);
-        }
+        if (next > 0 || n->lambda > 0 || n->on) csimi_quick_slide(t, t->mu * next, a, b);
         n->lambda = next;
         if (!last) continue; /* the sum wants what a substep ends with, once */
         sum[0] += next;
@@ -32638,10 +32669,11 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->moving = body[1] < s->n; /* picks the softer spring */
     n->on = 0;
     n->mass = csimi_bounded_over(csimi_row_square(n->J)); /* W_nn is the row squared: in w the mass is 1 */
     n->lambda = lambda[0];
+    /* against the ground, which is the second body then, twice as stiff */
+    n->soft = csimi_soft_make(csimi_quick_load(s, n), body[1] < s->n ? s->phase : 2 * s->phase, s->substeps);
     /* 1 / (W_11 + W_22): a scalar step, whose fixed point is Coulomb's law with slip against friction */
     t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
@@ -32760,9 +32792,10 @@ static void csimi_bounded_frame(csimi_bounded *s) {
         }
         /* positions go by the velocity with the springs, which closes gaps; momentum by the one without */
         csimi_bounded_add(s, s->w, s->share, s->way);
+        csimi_quick_settle(s, end);
         for (round = 1; round <= s->rounds; ++round) {
             csimi_slow_relax(s, end, round == s->rounds);
-            csimi_quick_relax(s, end, round == s->rounds);
+            csimi_quick_relax(s, round == s->rounds);
         }
         if (s->basis.couples || s->lumps) csimi_bounded_add(s, s->w, s->share, s->mean);
     }
@@ -32862,7 +32895,6 @@ static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, co
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error) {
-    const csim_real phase = CSIM_R(6.283185307179586) / 8; /* an eighth of a turn a substep: more does not settle */
     const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
                                     : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
                                                                : CSIMI_BOUNDED_COUPLED;
@@ -32875,9 +32907,10 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.n = problem->A.n;
     s.substeps = params->substeps > 0 ? params->substeps : CSIMI_BOUNDED_SUBSTEPS;
     s.share = 1 / (csim_real)s.substeps;
+    s.phase = CSIM_R(6.283185307179586) / 8; /* an eighth of a turn a substep: more does not settle */
     /* at 8 substeps of 1/60 s: 120 Hz against the ground, 60 Hz between bodies */
-    s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
-    s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
+    s.soft[0] = csimi_soft_make(2, 2 * s.phase, s.substeps);
+    s.soft[1] = csimi_soft_make(2, s.phase, s.substeps);
     /* contacts on one elastic body couple strongly: one sweep of each kind ends in a limit cycle */
     s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
     csimi_bounded_layout(&s, arena, kind, &size);
