@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 430e1dc1a1404d90
+   Hash of the parts: 6e51c0d32e43dd0d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -25638,22 +25638,24 @@ typedef csim_real csimi_two __attribute__((vector_size(2 * sizeof(csim_real)), a
 static void csimi_degree_less6(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
                                const csim_real *CSIMI_RESTRICT Y, int m) {
     int i, k;
-    for (i = 0; i < x; ++i, X += m, C += stride) {
-        csimi_two a = {0, 0}, b = a, c = a;
+    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride) { /* three rows share what is read of Y */
+        csimi_two a = {0, 0}, b = a, c = a, d = a, e = a, f = a, g = a, h = a, n = a;
         for (k = 0; k < m; ++k) {
-            const csimi_two w = {X[k], X[k]};
-            a += w * *(const csimi_two *)(Y + 6 * k);
-            b += w * *(const csimi_two *)(Y + 6 * k + 2);
-            c += w * *(const csimi_two *)(Y + 6 * k + 4);
+            const csimi_two u = {X[k], X[k]}, v = {X[m + k], X[m + k]}, w = {X[2 * m + k], X[2 * m + k]};
+            const csimi_two p = *(const csimi_two *)(Y + 6 * k), q = *(const csimi_two *)(Y + 6 * k + 2),
+                            r = *(const csimi_two *)(Y + 6 * k + 4);
+            a += u * p, b += u * q, c += u * r;
+            d += v * p, e += v * q, f += v * r;
+            g += w * p, h += w * q, n += w * r;
         }
-        CSIMI_TWO(C) -= a;
-        CSIMI_TWO(C + 2) -= b;
-        CSIMI_TWO(C + 4) -= c;
+        CSIMI_TWO(C) -= a, CSIMI_TWO(C + 2) -= b, CSIMI_TWO(C + 4) -= c;
+        CSIMI_TWO(C + stride) -= d, CSIMI_TWO(C + stride + 2) -= e, CSIMI_TWO(C + stride + 4) -= f;
+        CSIMI_TWO(C + 2 * stride) -= g, CSIMI_TWO(C + 2 * stride + 2) -= h, CSIMI_TWO(C + 2 * stride + 4) -= n;
     }
 }
 #endif
 
-/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
+/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; x and y are multiples of three. */
 static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
                               const csim_real *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
@@ -27609,7 +27611,9 @@ static void csimi_burst_leave(csimi_sweep *s) {
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const bool large = csimi_burst_is_large(s);
-    const int most = large ? 8 : 30; /* large: what eight steps leave is for plain sweeps */
+    /* large: what eight steps leave is for plain sweeps; beyond what was asked no sweeps follow, and a step that gets
+       lost is lost as a whole: four more cost less than that */
+    const int most = !large ? 30 : s->fine ? 12 : 8;
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_burst_vectors x;
     csimi_wide merit, first, before;

@@ -672,7 +672,9 @@ static void csimi_burst_leave(csimi_sweep *s) {
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const bool large = csimi_burst_is_large(s);
-    const int most = large ? 8 : 30; /* large: what eight steps leave is for plain sweeps */
+    /* large: what eight steps leave is for plain sweeps; beyond what was asked no sweeps follow, and a step that gets
+       lost is lost as a whole: four more cost less than that */
+    const int most = !large ? 30 : s->fine ? 12 : 8;
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_burst_vectors x;
     csimi_wide merit, first, before;

@@ -232,22 +232,24 @@ typedef csim_real csimi_two __attribute__((vector_size(2 * sizeof(csim_real)), a
 static void csimi_degree_less6(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
                                const csim_real *CSIMI_RESTRICT Y, int m) {
     int i, k;
-    for (i = 0; i < x; ++i, X += m, C += stride) {
-        csimi_two a = {0, 0}, b = a, c = a;
+    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride) { /* three rows share what is read of Y */
+        csimi_two a = {0, 0}, b = a, c = a, d = a, e = a, f = a, g = a, h = a, n = a;
         for (k = 0; k < m; ++k) {
-            const csimi_two w = {X[k], X[k]};
-            a += w * *(const csimi_two *)(Y + 6 * k);
-            b += w * *(const csimi_two *)(Y + 6 * k + 2);
-            c += w * *(const csimi_two *)(Y + 6 * k + 4);
+            const csimi_two u = {X[k], X[k]}, v = {X[m + k], X[m + k]}, w = {X[2 * m + k], X[2 * m + k]};
+            const csimi_two p = *(const csimi_two *)(Y + 6 * k), q = *(const csimi_two *)(Y + 6 * k + 2),
+                            r = *(const csimi_two *)(Y + 6 * k + 4);
+            a += u * p, b += u * q, c += u * r;
+            d += v * p, e += v * q, f += v * r;
+            g += w * p, h += w * q, n += w * r;
         }
-        CSIMI_TWO(C) -= a;
-        CSIMI_TWO(C + 2) -= b;
-        CSIMI_TWO(C + 4) -= c;
+        CSIMI_TWO(C) -= a, CSIMI_TWO(C + 2) -= b, CSIMI_TWO(C + 4) -= c;
+        CSIMI_TWO(C + stride) -= d, CSIMI_TWO(C + stride + 2) -= e, CSIMI_TWO(C + stride + 4) -= f;
+        CSIMI_TWO(C + 2 * stride) -= g, CSIMI_TWO(C + 2 * stride + 2) -= h, CSIMI_TWO(C + 2 * stride + 4) -= n;
     }
 }
 #endif
 
-/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; y is a multiple of three. */
+/* C -= X Y for X [x m] and Y [m y], C with rows of `stride`; x and y are multiples of three. */
 static void csimi_degree_less(csim_real *CSIMI_RESTRICT C, size_t stride, const csim_real *CSIMI_RESTRICT X, int x,
                               const csim_real *CSIMI_RESTRICT Y, int y, int m) {
     int i, j, k;
