@@ -392,6 +392,12 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     for (round = 0;; ++round) {
         status = csimi_cond_round(&c, params, arena, solution, outcome, error);
         outcome->bytes = arena->high - begin;
+        /* numbers broke in a later round alone: what the one before left stands, or rest, if that came between */
+        if (status == CSIM_OK && round > 0 && outcome->result == CSIM_RESULT_NOT_FINITE) {
+            (void)csimi_cond_certify(&c, solution->v, solution->lambda, params->tolerance, outcome);
+            outcome->result = CSIM_RESULT_STALLED;
+            round = CSIMI_COND_ROUNDS;
+        }
         if (status != CSIM_OK || outcome->result == CSIM_RESULT_NOT_FINITE || round >= CSIMI_COND_ROUNDS ||
             outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn)) {
             if (status == CSIM_OK) csimi_cond_judge(&c, params, solution, outcome);
