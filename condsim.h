@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ec474620e0695b95
+   Hash of the parts: e6243699eb219d15
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -30408,8 +30408,12 @@ static bool csimi_lemke_unknowns(csimi_lemke *s) {
                 }
         } else if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC) {
             csimi_lemke_unknown(s, c, 1, 0, 0);
-            if (!(law->mu[0] > 0 && mu2 > 0)) continue; /* no friction: no beta, no s */
-            for (k = 0; k < s->sides; k++) {
+            if (!(law->mu[0] > 0 || mu2 > 0)) continue; /* no friction: no beta, no s */
+            if (!(law->mu[0] > 0 && mu2 > 0)) { /* along one axis: a segment, of two corners */
+                csimi_lemke_unknown(s, c, 0, law->mu[0], mu2);
+                csimi_lemke_unknown(s, c, 0, -law->mu[0], -mu2);
+            }
+            for (k = 0; law->mu[0] > 0 && mu2 > 0 && k < s->sides; k++) {
                 const csim_real angle = 2 * CSIMI_PI * (csim_real)k / (csim_real)s->sides;
                 csimi_lemke_unknown(s, c, 0, law->mu[0] * CSIMI_COS(angle), mu2 * CSIMI_SIN(angle));
             }
@@ -30545,6 +30549,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
             for (k = 0; k < 3; k++)
                 s.x[3 * s.contact[z] + k] += (csim_real)s.tableau[(size_t)s.width * (size_t)i] * s.direction[3 * z + k];
         }
+        csimi_delassus_project(s.W, s.x); /* rounding of pivots: friction of 1e-18 where nothing presses */
         csimi_watch_look(&s.watch, s.x, NULL);
     }
     return csimi_watch_close(&s.watch);

@@ -339,6 +339,35 @@ TEST(staggered_polygons_are_those_of_lemke) {
     CHECK(slid > 20);
 }
 
+/* Friction along one axis alone: its polygon is a segment, so that Lemke's answer is that of the law itself. */
+TEST(lemke_keeps_friction_along_one_axis) {
+    int trial, k, slid = 0, stuck = 0;
+    for (trial = 0; trial < 30; trial++) {
+        const int contacts = cp_int(1, 5), along = trial % 2;
+        const csim_solver_params p = params_of(CSIM_SOLVER_LEMKE, TOL(1e-10, 1e-4), 20000);
+        static csim_contact laws[MOST];
+        csim_outcome out;
+        random_dense(contacts, 0.3);
+        memset(laws, 0, sizeof laws);
+        for (k = 0; k < contacts; k++) {
+            laws[k].law = CSIM_LAW_ANISOTROPIC;
+            laws[k].mu[along] = CSIM_R(check_random(0.1, 0.5));
+        }
+        memset(r, 0, sizeof r);
+        out = solve_laws(contacts, laws, &p);
+        CASE("trial %d, %d contacts", trial, contacts);
+        EQUAL(out.result, CSIM_RESULT_CONVERGED);
+        for (k = 0; k < contacts; k++) {
+            const double most = (double)(laws[k].mu[along] * r[3 * k]), f = fabs((double)r[3 * k + 1 + along]);
+            NEAR(r[3 * k + 2 - along], 0, 0);
+            slid += f > 0 && f > 0.999 * most;
+            stuck += f > 0 && f < 0.99 * most;
+        }
+    }
+    printf("    %d contacts slid, %d stuck\n", slid, stuck);
+    CHECK(slid > 10 && stuck > 5);
+}
+
 /* ---- Painleve's rod: one contact, W = [1 c; c 1] with c the cosine between normal and friction in the mass metric */
 
 /* Staggers from f = 0 for the predictor (-qn, -qt); negative when the loop gave up. */

@@ -73,8 +73,12 @@ static bool csimi_lemke_unknowns(csimi_lemke *s) {
                 }
         } else if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC) {
             csimi_lemke_unknown(s, c, 1, 0, 0);
-            if (!(law->mu[0] > 0 && mu2 > 0)) continue; /* no friction: no beta, no s */
-            for (k = 0; k < s->sides; k++) {
+            if (!(law->mu[0] > 0 || mu2 > 0)) continue; /* no friction: no beta, no s */
+            if (!(law->mu[0] > 0 && mu2 > 0)) { /* along one axis: a segment, of two corners */
+                csimi_lemke_unknown(s, c, 0, law->mu[0], mu2);
+                csimi_lemke_unknown(s, c, 0, -law->mu[0], -mu2);
+            }
+            for (k = 0; law->mu[0] > 0 && mu2 > 0 && k < s->sides; k++) {
                 const csim_real angle = 2 * CSIMI_PI * (csim_real)k / (csim_real)s->sides;
                 csimi_lemke_unknown(s, c, 0, law->mu[0] * CSIMI_COS(angle), mu2 * CSIMI_SIN(angle));
             }
@@ -210,6 +214,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
             for (k = 0; k < 3; k++)
                 s.x[3 * s.contact[z] + k] += (csim_real)s.tableau[(size_t)s.width * (size_t)i] * s.direction[3 * z + k];
         }
+        csimi_delassus_project(s.W, s.x); /* rounding of pivots: friction of 1e-18 where nothing presses */
         csimi_watch_look(&s.watch, s.x, NULL);
     }
     return csimi_watch_close(&s.watch);
