@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e6243699eb219d15
+   Hash of the parts: d4ca3668d7b1d629
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3364,7 +3364,7 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
 
 /* ---- krylov.c: preconditioned conjugate gradient on A x = rhs with 3x3 block-diagonal preconditioner.
    x in: start, out: solution; stops when the D^-1-norm of the residual falls below tol times that of rhs.
-   work[4 * 3n + 9n]. Returns iterations, or -1 when a pivot or the curvature is not positive or rhs or x not finite. */
+   work[4 * 3n + 9n]. Returns iterations; -1: a pivot or the curvature is not positive, -2: a sum is no number. */
 CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
                        int max_iterations, csim_real *work, const csim_tasks *tasks);
 /* The same for y = H x of n blocks; the inverses of its diagonal blocks are the caller's, at work + 12 n. */
@@ -4916,6 +4916,8 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
 /* Scales the laws [contacts] and q (raw, [3 contacts]) by the raw diagonal blocks already in W->diagonal; decides each.
    False when a block has no positive trace or a number is not finite. */
 CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
+/* A diagonal block without a positive trace, though all its numbers are finite. */
+CSIMI_FN bool csimi_delassus_flat(const csimi_delassus *W);
 /* The public problem as one; W has its memory. What csimi_delassus_scale says. */
 CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
 /* Where W comes from: a dense matrix, row-major, [3 contacts] squared. */
@@ -8270,13 +8272,13 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
     csimi_apply_diagonal(n, inverse, r, z);
     for (i = 0; i < m; i++) p[i] = z[i];
     rz = csimi_sum_dot(m, r, z);
-    if (!(target >= 0 && rz >= 0)) return -1;
+    if (!(target >= 0 && rz >= 0)) return -2;
     for (iteration = 0; iteration < max_iterations && rz > target; iteration++) {
         csim_real alpha, beta;
         double curvature;
         product(context, p, q);
         curvature = csimi_sum_dot(m, p, q);
-        if (!(curvature > 0)) return -1;
+        if (!(curvature > 0)) return curvature <= 0 ? -1 : -2;
         alpha = (csim_real)(rz / curvature);
         for (i = 0; i < m; i++) x[i] += alpha * p[i];
         for (i = 0; i < m; i++) r[i] -= alpha * q[i];
@@ -28215,6 +28217,16 @@ CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
     return csimi_all_finite(W->q, 3 * W->contacts);
 }
 
+CSIMI_FN bool csimi_delassus_flat(const csimi_delassus *W) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
+        if (!csimi_all_finite(D, 9)) return false;
+        if (!(D[0] + D[4] + D[8] > 0)) return true;
+    }
+    return false;
+}
+
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r) {
     int i;
     for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3]; /* r' = r / s */
@@ -30720,17 +30732,6 @@ static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error
     return status == CSIM_OK ? csimi_impulse_check_laws(p, error) : status;
 }
 
-/* A diagonal block without a positive trace, though all its numbers are finite. */
-static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delassus *W) {
-    int c;
-    for (c = 0; c < p->contact_count; ++c) {
-        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
-        if (!csimi_all_finite(D, 9)) return false;
-        if (!(D[0] + D[4] + D[8] > 0)) return true;
-    }
-    return false;
-}
-
 /* ---- solving */
 
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
@@ -30878,7 +30879,7 @@ static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, cons
                                  "a solver that needs no rows of W, as csim_describe_solver says, for a product");
     /* the scaling refuses a block without a positive trace, or a number that is not finite */
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
-        return csimi_impulse_flat(problem, W)
+        return csimi_delassus_flat(W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
                    : CSIM_NOT_FINITE;
     return CSIM_OK;
@@ -30973,7 +30974,7 @@ typedef struct csimi_lift {
     const csim_problem *problem;
     const csim_tasks *tasks;
     bool direct; /* A is block diagonal in bodies */
-    bool broken; /* conjugate gradients met a direction without stiffness */
+    int broken;  /* -1: conjugate gradients met a direction without stiffness, -2: numbers too large for their sums */
     csimi_bodies bodies;
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
@@ -31034,7 +31035,7 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
     const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
     l->products += csimi_imax(count, 0) + 1; /* one more for the first residual */
-    if (count < 0) l->broken = true;
+    if (count < 0) l->broken = count;
 }
 
 /* Twice the 3 n products after which exact arithmetic would be done, and some more for small problems. */
@@ -31168,7 +31169,7 @@ static bool csimi_lift_bind(csimi_lift *l) {
     const csim_problem *p = l->problem;
     int c, at = 0;
     l->direct = csimi_bodies_take(p);
-    l->broken = false;
+    l->broken = 0;
     l->products = 0;
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < p->contact_count; ++c) {
@@ -31179,13 +31180,14 @@ static bool csimi_lift_bind(csimi_lift *l) {
     return true;
 }
 
-/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
-                            double *scratch) {
+/* W and q of the problem, q passes through r. CSIM_BAD_PROBLEM: A is not positive definite or a row of J is empty;
+   CSIM_NOT_FINITE: they are not, but A^-1 b or W overflow. */
+static csim_status csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
+                                   double *scratch) {
     const csim_problem *p = l->problem;
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
-    if (!csimi_lift_bind(l)) return false;
+    if (!csimi_lift_bind(l)) return CSIM_BAD_PROBLEM;
     for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c]; /* a copy, which csimi_delassus_scale changes */
     if (l->direct)
         csimi_lift_bodies_open(l, W);
@@ -31197,7 +31199,8 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
-    if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    if (l->broken) return l->broken < -1 ? CSIM_NOT_FINITE : CSIM_BAD_PROBLEM;
+    if (!csimi_delassus_scale(W, q)) return csimi_delassus_flat(W) ? CSIM_BAD_PROBLEM : CSIM_NOT_FINITE;
     /* csimi_delassus_scale put |q| there, which cancels where both sides move alike; the speeds of its terms do not. */
     for (c = 0; c < W->contacts; ++c) {
         csim_real u[3];
@@ -31205,7 +31208,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     }
     W->each = true; /* the certificate looks at each contact */
     W->both = params->impulse.by_impulse;
-    return true;
+    return CSIM_OK;
 }
 
 /* ---- the end of a solve */
@@ -31270,13 +31273,15 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     csim_real *r, *u;
     void *scratch;
     size_t bytes;
+    csim_status opened;
     r = csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
+    opened = csimi_lift_open(&l, &W, params, r, (double *)scratch);
+    if (opened == CSIM_BAD_PROBLEM)
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
@@ -31284,8 +31289,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
-    csimi_delassus_enter(&W, r);
-    outcome->result = csimi_all_finite(r, 3 * W.contacts)
+    if (opened == CSIM_OK) csimi_delassus_enter(&W, r);
+    outcome->result = opened == CSIM_OK && csimi_all_finite(r, 3 * W.contacts)
                           ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, outcome)
                           : CSIM_RESULT_NOT_FINITE;
     if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, l.free, u, solution);

@@ -48,6 +48,16 @@ CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
     return csimi_all_finite(W->q, 3 * W->contacts);
 }
 
+CSIMI_FN bool csimi_delassus_flat(const csimi_delassus *W) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
+        if (!csimi_all_finite(D, 9)) return false;
+        if (!(D[0] + D[4] + D[8] > 0)) return true;
+    }
+    return false;
+}
+
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r) {
     int i;
     for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3]; /* r' = r / s */

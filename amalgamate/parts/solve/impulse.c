@@ -160,17 +160,6 @@ static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error
     return status == CSIM_OK ? csimi_impulse_check_laws(p, error) : status;
 }
 
-/* A diagonal block without a positive trace, though all its numbers are finite. */
-static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delassus *W) {
-    int c;
-    for (c = 0; c < p->contact_count; ++c) {
-        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
-        if (!csimi_all_finite(D, 9)) return false;
-        if (!(D[0] + D[4] + D[8] > 0)) return true;
-    }
-    return false;
-}
-
 /* ---- solving */
 
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
@@ -318,7 +307,7 @@ static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, cons
                                  "a solver that needs no rows of W, as csim_describe_solver says, for a product");
     /* the scaling refuses a block without a positive trace, or a number that is not finite */
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
-        return csimi_impulse_flat(problem, W)
+        return csimi_delassus_flat(W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
                    : CSIM_NOT_FINITE;
     return CSIM_OK;

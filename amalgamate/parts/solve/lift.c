@@ -15,7 +15,7 @@ typedef struct csimi_lift {
     const csim_problem *problem;
     const csim_tasks *tasks;
     bool direct; /* A is block diagonal in bodies */
-    bool broken; /* conjugate gradients met a direction without stiffness */
+    int broken;  /* -1: conjugate gradients met a direction without stiffness, -2: numbers too large for their sums */
     csimi_bodies bodies;
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
@@ -76,7 +76,7 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
 static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance, int most) {
     const int count = csimi_pcg(&l->problem->A, x, y, tolerance, most, l->krylov, l->tasks);
     l->products += csimi_imax(count, 0) + 1; /* one more for the first residual */
-    if (count < 0) l->broken = true;
+    if (count < 0) l->broken = count;
 }
 
 /* Twice the 3 n products after which exact arithmetic would be done, and some more for small problems. */
@@ -210,7 +210,7 @@ static bool csimi_lift_bind(csimi_lift *l) {
     const csim_problem *p = l->problem;
     int c, at = 0;
     l->direct = csimi_bodies_take(p);
-    l->broken = false;
+    l->broken = 0;
     l->products = 0;
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < p->contact_count; ++c) {
@@ -221,13 +221,14 @@ static bool csimi_lift_bind(csimi_lift *l) {
     return true;
 }
 
-/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
-                            double *scratch) {
+/* W and q of the problem, q passes through r. CSIM_BAD_PROBLEM: A is not positive definite or a row of J is empty;
+   CSIM_NOT_FINITE: they are not, but A^-1 b or W overflow. */
+static csim_status csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
+                                   double *scratch) {
     const csim_problem *p = l->problem;
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
-    if (!csimi_lift_bind(l)) return false;
+    if (!csimi_lift_bind(l)) return CSIM_BAD_PROBLEM;
     for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c]; /* a copy, which csimi_delassus_scale changes */
     if (l->direct)
         csimi_lift_bodies_open(l, W);
@@ -239,7 +240,8 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
-    if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    if (l->broken) return l->broken < -1 ? CSIM_NOT_FINITE : CSIM_BAD_PROBLEM;
+    if (!csimi_delassus_scale(W, q)) return csimi_delassus_flat(W) ? CSIM_BAD_PROBLEM : CSIM_NOT_FINITE;
     /* csimi_delassus_scale put |q| there, which cancels where both sides move alike; the speeds of its terms do not. */
     for (c = 0; c < W->contacts; ++c) {
         csim_real u[3];
@@ -247,7 +249,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     }
     W->each = true; /* the certificate looks at each contact */
     W->both = params->impulse.by_impulse;
-    return true;
+    return CSIM_OK;
 }
 
 /* ---- the end of a solve */
@@ -312,13 +314,15 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     csim_real *r, *u;
     void *scratch;
     size_t bytes;
+    csim_status opened;
     r = csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
     if (arena->overflow)
         return csimi_deny(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes",
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
+    opened = csimi_lift_open(&l, &W, params, r, (double *)scratch);
+    if (opened == CSIM_BAD_PROBLEM)
         return csimi_deny(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A",
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
@@ -326,8 +330,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", (double)(int)params->solver,
                           "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r); /* until here r held q */
-    csimi_delassus_enter(&W, r);
-    outcome->result = csimi_all_finite(r, 3 * W.contacts)
+    if (opened == CSIM_OK) csimi_delassus_enter(&W, r);
+    outcome->result = opened == CSIM_OK && csimi_all_finite(r, 3 * W.contacts)
                           ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, outcome)
                           : CSIM_RESULT_NOT_FINITE;
     if (outcome->result != CSIM_RESULT_NOT_FINITE) csimi_solution_take(problem, l.free, u, solution);

@@ -373,6 +373,8 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
 /* Scales the laws [contacts] and q (raw, [3 contacts]) by the raw diagonal blocks already in W->diagonal; decides each.
    False when a block has no positive trace or a number is not finite. */
 CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
+/* A diagonal block without a positive trace, though all its numbers are finite. */
+CSIMI_FN bool csimi_delassus_flat(const csimi_delassus *W);
 /* The public problem as one; W has its memory. What csimi_delassus_scale says. */
 CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
 /* Where W comes from: a dense matrix, row-major, [3 contacts] squared. */

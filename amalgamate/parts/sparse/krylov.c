@@ -29,13 +29,13 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
     csimi_apply_diagonal(n, inverse, r, z);
     for (i = 0; i < m; i++) p[i] = z[i];
     rz = csimi_sum_dot(m, r, z);
-    if (!(target >= 0 && rz >= 0)) return -1;
+    if (!(target >= 0 && rz >= 0)) return -2;
     for (iteration = 0; iteration < max_iterations && rz > target; iteration++) {
         csim_real alpha, beta;
         double curvature;
         product(context, p, q);
         curvature = csimi_sum_dot(m, p, q);
-        if (!(curvature > 0)) return -1;
+        if (!(curvature > 0)) return curvature <= 0 ? -1 : -2;
         alpha = (csim_real)(rz / curvature);
         for (i = 0; i < m; i++) x[i] += alpha * p[i];
         for (i = 0; i < m; i++) r[i] -= alpha * q[i];

@@ -33,7 +33,7 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
 
 /* ---- krylov.c: preconditioned conjugate gradient on A x = rhs with 3x3 block-diagonal preconditioner.
    x in: start, out: solution; stops when the D^-1-norm of the residual falls below tol times that of rhs.
-   work[4 * 3n + 9n]. Returns iterations, or -1 when a pivot or the curvature is not positive or rhs or x not finite. */
+   work[4 * 3n + 9n]. Returns iterations; -1: a pivot or the curvature is not positive, -2: a sum is no number. */
 CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
                        int max_iterations, csim_real *work, const csim_tasks *tasks);
 /* The same for y = H x of n blocks; the inverses of its diagonal blocks are the caller's, at work + 12 n. */
