@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d4ca3668d7b1d629
+   Hash of the parts: 1d3d3ef58cd0a080
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -920,9 +920,9 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, 1 or 1/2: v = (1 - theta) v_k + theta v_{k+1}. Nothing is
                                      computed with it; XPBD and explicit PENALTY refuse a problem of 1/2, because they
                                      take v for a velocity one whole step after that of the start */
-    const csim_real *gap;         /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap;
-                                     phi_n holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
-                                     max(phi_n, 0) */
+    const csim_real *gap;         /* BOUNDED, XPBD: [contact_count] gap over h of friction laws, m/s, < 0 where they
+                                     overlap; phi_n holds max(gap, 0) (XPBD: gap) then, plus the velocity of the ground
+                                     or of a bounce; null: max(phi_n, 0) (XPBD: phi_n) */
 } csim_problem;
 
 /* Start and result of a solve; arrays of the caller. */
@@ -31715,7 +31715,8 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
 #if !defined(CONDSIM_NO_XPBD)
 /* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020).
    The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
-   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
+   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n; where the problem
+   tells gaps by themselves, phi is the gap, and J v has the velocity of the ground in it):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
@@ -31756,7 +31757,7 @@ typedef struct csimi_xpbd {
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
     csim_real *lambda, *sum; /* [3 contacts] of the substep, and of all so far */
-    csim_real *start;       /* [3 contacts] J v_k */
+    csim_real *start;       /* [3 contacts] J v_k, and of the ground */
     csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
     bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
@@ -32023,7 +32024,8 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
             if (!(D[k] > 0)) D[k] = CSIMI_HUGE; /* nothing moves this way */
-        s->gap[c] = p->contacts[c].phi[0];
+        s->gap[c] = p->gap && !csimi_xpbd_is_joint(p->contacts + c) ? p->gap[c] : p->contacts[c].phi[0];
+        s->start[3 * (ptrdiff_t)c] += p->contacts[c].phi[0] - s->gap[c]; /* the ground moves in each substep */
     }
     return true;
 }
@@ -44419,7 +44421,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
-    if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
+    if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
+        CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -44883,6 +44886,11 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     p.solution.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
+    if (params.solver == CSIM_SOLVER_XPBD) {
+        csim_real *gap = CSIMI_PUSH(arena, csim_real, contacts); /* of joints, behind what was found, it is not read */
+        for (i = 0; i < contacts; i++) gap[i] = contact[i] < f->found_count ? f->found[contact[i]].left : 0;
+        p.problem.gap = gap;
+    }
 #ifndef CONDSIM_NO_SWEEP
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */

@@ -87,9 +87,9 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, 1 or 1/2: v = (1 - theta) v_k + theta v_{k+1}. Nothing is
                                      computed with it; XPBD and explicit PENALTY refuse a problem of 1/2, because they
                                      take v for a velocity one whole step after that of the start */
-    const csim_real *gap;         /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap;
-                                     phi_n holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
-                                     max(phi_n, 0) */
+    const csim_real *gap;         /* BOUNDED, XPBD: [contact_count] gap over h of friction laws, m/s, < 0 where they
+                                     overlap; phi_n holds max(gap, 0) (XPBD: gap) then, plus the velocity of the ground
+                                     or of a bounce; null: max(phi_n, 0) (XPBD: phi_n) */
 } csim_problem;
 
 /* Start and result of a solve; arrays of the caller. */

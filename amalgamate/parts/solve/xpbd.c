@@ -1,6 +1,7 @@
 /* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020).
    The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
-   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
+   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n; where the problem
+   tells gaps by themselves, phi is the gap, and J v has the velocity of the ground in it):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
@@ -42,7 +43,7 @@ typedef struct csimi_xpbd {
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
     csim_real *lambda, *sum; /* [3 contacts] of the substep, and of all so far */
-    csim_real *start;       /* [3 contacts] J v_k */
+    csim_real *start;       /* [3 contacts] J v_k, and of the ground */
     csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
     bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
@@ -309,7 +310,8 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
             if (!(D[k] > 0)) D[k] = CSIMI_HUGE; /* nothing moves this way */
-        s->gap[c] = p->contacts[c].phi[0];
+        s->gap[c] = p->gap && !csimi_xpbd_is_joint(p->contacts + c) ? p->gap[c] : p->contacts[c].phi[0];
+        s->start[3 * (ptrdiff_t)c] += p->contacts[c].phi[0] - s->gap[c]; /* the ground moves in each substep */
     }
     return true;
 }

@@ -79,7 +79,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
-    if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
+    if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
+        CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -543,6 +544,11 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     p.solution.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
+    if (params.solver == CSIM_SOLVER_XPBD) {
+        csim_real *gap = CSIMI_PUSH(arena, csim_real, contacts); /* of joints, behind what was found, it is not read */
+        for (i = 0; i < contacts; i++) gap[i] = contact[i] < f->found_count ? f->found[contact[i]].left : 0;
+        p.problem.gap = gap;
+    }
 #ifndef CONDSIM_NO_SWEEP
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
