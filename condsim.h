@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1d3d3ef58cd0a080
+   Hash of the parts: 53739e54c73408bf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3575,6 +3575,14 @@ typedef struct csimi_link_work {
     csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
 
+/* What the joints from a link on give way to who pushes. */
+typedef struct csimi_giving {
+    csimi_twist A;           /* acceleration of the link */
+    csimi_twist F, G[6];     /* force that comes through its joint; by how much it is lighter than its composite */
+    csimi_twist carry[6];    /* of each coordinate: what it gives way to accelerations of the link above ... */
+    csim_real rate[6];       /* ... and does by itself */
+} csimi_giving;
+
 /* What an end of the range of a joint is about to see. */
 typedef struct csimi_tree_end {
     csim_real gap, rate; /* rad or m, > 0: before it; its rate */
@@ -3898,6 +3906,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* After a study: accelerations A that the forces of the user alone give to the links; room for [link_count]. False:
+   there are none. */
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int tree, csimi_giving *give);
 /* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
 CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
 /* After a study: the share of the bias that a step of h takes. */
@@ -6607,6 +6618,8 @@ typedef struct csimi_detector {
     csimi_last_table last; /* where there is cloth */
     csimi_last_table kept; /* of pairs: those of kept rows in worlds with bounded frames, of the last contacts else */
     int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
+    csimi_giving *give;    /* [tree_links] of the tree at hand, if the user pushes it */
+    bool pushed;
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
     int count;
@@ -10575,7 +10588,7 @@ static void csimi_modal_momenta(int n, const double *B, const double *G, const d
 typedef struct csimi_reduced_work {
     csim_modes_view m;
     double h, theta, alpha, beta;
-    bool anchored;
+    bool anchored, pushed; /* by the user */
     csim_pose frame;
     double force[3]; /* on the centre of mass, N */
     double q0[CSIM_MODES_MOST], w0[CSIMI_REDUCED_MOST], P0[CSIMI_REDUCED_MOST], push[CSIMI_REDUCED_MOST];
@@ -10641,6 +10654,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     w->alpha = (double)tree->mass_damping;
     w->beta = (double)tree->stiffness_damping;
     w->anchored = tree->anchored;
+    w->pushed = csim_dot(f, f) + csim_dot(torque, torque) > 0;
     CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
@@ -10650,6 +10664,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
         if (!(csim_dot(at, at) > 0)) continue;
+        w->pushed = true;
         csimi_load64(csim_unrotate(w->frame.rotation, at), body);
         f = csim_add(f, at);
         torque = csim_add(torque, csim_cross(csim_sub(x, w->frame.position), at));
@@ -10795,7 +10810,8 @@ static void csimi_reduced_solve(csimi_reduced_work *w) {
         misfit = csimi_reduced_size(w, w->r, true);
         CSIMI_MEMCPY(w->dz, w->r, sizeof w->dz);
         csimi_lu_solve(size, w->J, w->pivot, w->dz);
-        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-300);
+        /* from rest the first move is finite too */
+        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-200);
         if (!(moved < 1e300) || (moved < 1e4 * (double)(CSIMI_EPS * CSIMI_EPS) && moved > last / 4)) return;
         for (k = 0; k < size; k++) w->z[k] -= w->dz[k];
         csimi_reduced_misfit(w, true);
@@ -10807,8 +10823,27 @@ static void csimi_reduced_solve(csimi_reduced_work *w) {
     }
 }
 
+/* The most that the free motion accelerates a node, m/s^2, but for weight; arms are those at rest. */
+static csim_real csimi_reduced_hurry(csimi_reduced_work *w, int nodes, csim_real mass) {
+    const csim_vec3 f = csim_unrotate(w->frame.rotation, csimi_from64(w->force));
+    csim_real most = 0;
+    int i, k, n = w->m.modes;
+    for (k = 0; k < 3 + n; k++) w->dz[k] = (w->z[k] - w->w0[k]) / (w->theta * w->h); /* z: of the mean velocity */
+    for (i = 0; i < 3 * nodes; i += 3) {
+        csim_vec3 a = csim_cross(csimi_from64(w->dz), csimi_from64(w->m.rest + i));
+        if (!w->anchored) a = csim_madd(a, 1 / mass, f);
+        for (k = 0; k < n; k++) {
+            const double *u = w->m.shape + (size_t)i * (size_t)n + k;
+            a = csim_madd(a, (csim_real)w->dz[3 + k], csim_v3((csim_real)u[0], (csim_real)u[n], (csim_real)u[2 * n]));
+        }
+        most = csimi_max(most, csim_length(a));
+    }
+    return most;
+}
+
 /* Rates of the free motion to coord_free, and the angular velocity at the start turned on, so that v_k + (v - v_k) /
-   theta is that of the axes at the end. */
+   theta is that of the axes at the end. Nobody asks for the free linear rates: in place of the first of them stands how
+   much the nodes of a body that the user pushes are accelerated. */
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
     int t, k;
     for (t = 0; t < s->tree_count; t++) {
@@ -10823,6 +10858,7 @@ CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step
         free = s->coord_free + 3 * (size_t)tree->first_block;
         csimi_store3(free + 3, csim_rotate(w->frame.rotation, csimi_from64(w->z)));
         for (k = 0; k < w->m.modes; k++) free[6 + k] = (csim_real)w->z[3 + k];
+        free[0] = w->pushed ? csimi_reduced_hurry(w, tree->node_count, s->tree_link[tree->first_link].mass) : 0;
         csimi_reduced_turn(w, w->w0, turned);
         csimi_store3(start + 3, csim_rotate(w->frame.rotation, csimi_from64(turned)));
     }
@@ -12287,6 +12323,49 @@ CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *r
         }
     }
     return sum;
+}
+
+/* Articulated bodies (Featherstone 2008, ch. 7), a coordinate at a time: to who pushes at a joint, what hangs on it is
+   as heavy as its composite is, less what the joints below give way. */
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int t, csimi_giving *give) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *force = s->coord_force + 3 * (size_t)tree->first_block;
+    bool pushed = false;
+    int i, k, c;
+    for (k = 0; k < 3 * tree->block_count; k++) pushed = pushed || force[k] < 0 || force[k] > 0;
+    if (!pushed) return false;
+    CSIMI_MEMSET(give, 0, (size_t)tree->link_count * sizeof *give);
+    for (i = tree->link_count - 1; i >= 0; i--) {
+        const csimi_tree_link *link = s->tree_link + tree->first_link + i;
+        const csimi_link_work *work = s->link_work + tree->first_link + i;
+        csimi_giving *own = give + i, *above = give + link->parent;
+        for (k = link->dofs; k-- > 0;) {
+            const csimi_twist S = csimi_tree_joint_column(link, work, k);
+            csimi_twist U = csimi_inertia_mul(&work->C, &S);
+            const csim_real least = CSIMI_EPS * csimi_twist_dot(&S, &U);
+            csim_real u[6], mass;
+            for (c = 0; c < 6; c++) u[c] = csimi_twist_dot(own->G + c, &S);
+            U.v = csim_sub(U.v, csimi_load3(u)), U.w = csim_sub(U.w, csimi_load3(u + 3));
+            mass = csimi_twist_dot(&S, &U) + link->armature;
+            if (!(mass > least)) continue; /* it is what rounding left */
+            own->carry[k] = csimi_twist_madd(csimi_twist_zero(), 1 / mass, U);
+            own->rate[k] = (force[link->coord + k] - csimi_twist_dot(&S, &own->F)) / mass;
+            csimi_store3(u, U.v), csimi_store3(u + 3, U.w);
+            for (c = 0; c < 6; c++) own->G[c] = csimi_twist_madd(own->G[c], u[c], own->carry[k]);
+            own->F = csimi_twist_madd(own->F, own->rate[k], U);
+        }
+        for (c = 0; c < 6 && link->parent >= 0; c++) above->G[c] = csimi_twist_add(above->G[c], own->G[c]);
+        if (link->parent >= 0) above->F = csimi_twist_add(above->F, own->F);
+    }
+    for (i = 0; i < tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + tree->first_link + i;
+        csimi_twist A = link->parent < 0 ? csimi_twist_zero() : give[link->parent].A;
+        for (k = 0; k < link->dofs; k++)
+            A = csimi_twist_madd(A, give[i].rate[k] - csimi_twist_dot(give[i].carry + k, &A),
+                                 csimi_tree_joint_column(link, s->link_work + tree->first_link + i, k));
+        give[i].A = A;
+    }
+    return true;
 }
 
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
@@ -41965,6 +42044,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
+    d->give = CSIMI_PUSH(arena, csimi_giving, n->tree_links);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
     csimi_still_layout(d, n, arena);
@@ -42028,8 +42108,13 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         turn = V->w;
         v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
         speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn)); /* no point is faster */
-        /* forces and drives push through all links: what they give is known after the solve, and path.c follows it */
+        /* what drives give is known after the solve, and path.c follows it */
         acceleration = csimi_max(csimi_abs(s->state.tree[b->tree].gravity) - 1, 0) * d->fall;
+        if (d->pushed) { /* by the user: through all links */
+            const csimi_twist *A = &d->give[s->shape_link[shape]].A;
+            const csim_vec3 a = csim_cross(A->w, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first)));
+            acceleration += csim_length(csim_add(A->v, a)) + g->bound * csim_length(A->w);
+        }
     } else if (b->kind == CSIM_BODY_TREE) {
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
@@ -42058,13 +42143,13 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_body *b = s->body + slot;
     bool particle = b->kind == CSIM_PARTICLE; /* else one object for the whole surface of a body of nodes */
     int i, n = particle ? 1 : b->surface_count;
-    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, push = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
               extra = csim_v3(r, r, r);
     for (i = 0; i < n; i++) {
         int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
         csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
-        const csim_real mass = s->state.node_mass[node]; /* of a reduced body 0: margins hold none of its forces */
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body 0: see below */
         csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
@@ -42072,8 +42157,10 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         push2 = csimi_max(push2, csim_dot(f, f));
         heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
+    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE) /* its free motion is known */
+        push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
+                     CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -42087,6 +42174,8 @@ static void csimi_add_objects(csimi_detector *d) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
         } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
+            d->pushed = w->store.state.tree[b->tree].mode == CSIMI_FREE &&
+                        csimi_tree_pushed(&w->store.state, b->tree, d->give);
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
                 csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
         } else if (CSIMI_HAS_NODES) {
@@ -53803,6 +53892,7 @@ CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate)
 CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int tree, csimi_giving *give) { return false; }
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world) {}
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {}
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {}

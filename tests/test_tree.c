@@ -957,6 +957,102 @@ TEST(a_link_that_falls_by_many_shares_is_met_in_time) {
     }
 }
 
+/* What margins know of forces, against the step that they make from rest. */
+TEST(accelerations_of_pushed_links_are_those_of_a_step) {
+    int c, i, k, trial;
+    for (c = 0; c < 5; c++)
+        for (trial = 0; trial < 10; trial++) {
+            robot r = make_robot(roots[c], 7, csim_v3(0, 0, 0));
+            const csimi_state *s = &r.w->store.state;
+            csim_real zero[RATES] = {0}, force[RATES];
+            csimi_giving give[7];
+            double largest = 0, off = 0;
+            for (k = 0; k < r.rates; k++) force[k] = k % 3 == trial % 3 ? real(-1, 1) : 0;
+            csim_tree_set_state(r.w, r.id, NULL, zero);
+            CHECK(!csimi_tree_pushed(s, 0, give));
+            STATUS(csim_tree_add_forces(r.w, r.id, force), CSIM_OK);
+            csimi_tree_study(s, 0, s->coord_rate, NULL, 0);
+            CHECK(csimi_tree_pushed(s, 0, give));
+            STATUS(csim_world_step(r.w, CSIM_R(1e-5)), CSIM_OK);
+            for (i = 0; i < r.links; i++) {
+                csim_vec3 turn, v = csimi_link_velocity(s, i, csimi_link_pose(s, 0).position, s->coord_rate, &turn);
+                largest = fmax(largest, (double)csim_length(v) + (double)csim_length(turn));
+                off = fmax(off, (double)csim_length(csim_madd(v, CSIM_R(-1e-5), give[i].A.v)));
+                off = fmax(off, (double)csim_length(csim_madd(turn, CSIM_R(-1e-5), give[i].A.w)));
+            }
+            CASE("root %d, trial %d: off by %g of %g", c, trial, off, largest);
+            CHECK(off <= TOL(1e-6, 1e-2) * largest); /* the second order of the step; what float leaves of a chain */
+            csim_destroy_world(r.w);
+        }
+}
+
+enum { PUSHED, ALONG_A_RAIL, BY_THE_RAIL, BY_THE_BODY, AT_THE_TIP, BY_THE_SHOULDER, BY_THE_ELBOW, HOW_MANY };
+
+/* A link at rest just above a floor, which forces of the user would take 37 mm into it in the first step: they are part
+   of how far its contacts are looked for, through joints too. The arm lies along x, its elbow at 0.6; a torque that
+   lifts the forearm drives the elbow down. Midpoint worlds: the first meeting, not how they leave it. */
+TEST(a_link_that_is_pushed_hard_is_met_in_time) {
+    static const char *const name[HOW_MANY] = {"pushed", "along a rail", "by the rail", "by the body", "at the tip",
+                                               "by the shoulder", "by the elbow"};
+    const csim_real a = 200, m = 3; /* m/s^2, kg */
+    int how, integrator, i, k;
+    for (how = 0; how < HOW_MANY; how++)
+        for (integrator = CSIM_BACKWARD_EULER; integrator <= CSIM_MIDPOINT; integrator++) {
+            csim_world *w = make_world(csim_v3(0, 0, 0), (csim_integrator)integrator);
+            csim_shape slab = csim_box(csim_v3(2, 2, CSIM_R(0.5))), part = csim_sphere(CSIM_R(0.1));
+            csim_rigid_def ground = csim_default_rigid_def();
+            csim_tree_link_def link[2] = {csim_default_tree_link_def(), csim_default_tree_link_def()};
+            csim_tree_def d = csim_default_tree_def();
+            csim_body_id id;
+            double deepest = 0;
+            ground.shapes = &slab, ground.shape_count = 1, ground.motion = CSIM_STATIC;
+            ground.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
+            STATUS(csim_create_rigid(w, &ground, &id), CSIM_OK);
+            d.links = link, d.link_count = how < AT_THE_TIP ? 1 : 2;
+            d.pose.position = csim_v3(0, 0, CSIM_R(0.11));
+            for (k = 0; k < 2; k++) {
+                link[k].shapes = &part, link[k].shape_count = 1;
+                link[k].mass = m;
+                if (how >= AT_THE_TIP) { /* the ball at the far end of each */
+                    part.local.position = link[k].centre = csim_v3(CSIM_R(0.6), 0, 0);
+                    link[k].inertia = diagonal(0.01, 0.01, 0.01);
+                    link[k].joint = CSIM_TREE_REVOLUTE;
+                    link[k].axis = csim_v3(0, 1, 0);
+                    link[k].parent = k - 1;
+                    link[k].frame.position = csim_v3(k ? CSIM_R(0.6) : 0, 0, 0);
+                } else {
+                    link[k].joint = how == PUSHED || how == BY_THE_BODY ? CSIM_TREE_FLOATING : CSIM_TREE_PRISMATIC;
+                    link[k].axis = csim_v3(0, 0, 1);
+                }
+            }
+            STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+            for (i = 0; i < (integrator == CSIM_MIDPOINT ? 3 : 5); i++) {
+                csim_real force[2] = {0, 0};
+                const csim_vec3 down = csim_v3(0, 0, -a * m);
+                csim_pose pose;
+                if (how == BY_THE_RAIL) force[0] = -a * m;
+                if (how == BY_THE_SHOULDER) force[0] = a * m * CSIM_R(1.2); /* about y: down in front */
+                if (how == BY_THE_ELBOW) force[1] = -a * m * CSIM_R(0.6);
+                if (how >= BY_THE_SHOULDER || how == BY_THE_RAIL)
+                    STATUS(csim_tree_add_forces(w, id, force), CSIM_OK);
+                else if (how == BY_THE_BODY)
+                    STATUS(csim_body_add_force(w, id, down, csim_v3(0, 0, 0)), CSIM_OK);
+                else
+                    STATUS(csim_tree_add_link_force(w, id, d.link_count - 1,
+                                                    csim_v3(how == AT_THE_TIP ? CSIM_R(1.2) : 0, 0, CSIM_R(0.1)), down,
+                                                    csim_v3(0, 0, 0)), CSIM_OK);
+                STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+                for (k = 0; k < d.link_count; k++) {
+                    STATUS(csim_tree_link_pose(w, id, k, &pose), CSIM_OK);
+                    deepest = fmax(deepest, 0.1 - (double)csim_pose_point(pose, link[k].centre).z);
+                }
+            }
+            CASE("%s, integrator %d: %g mm deep", name[how], integrator, 1000 * deepest);
+            CHECK(deepest < 1e-4);
+            csim_destroy_world(w);
+        }
+}
+
 /* ---- contact */
 
 /* A box that hangs on a floating tree falls, slides and stops as a rigid box does. */

@@ -241,6 +241,49 @@ CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *r
     return sum;
 }
 
+/* Articulated bodies (Featherstone 2008, ch. 7), a coordinate at a time: to who pushes at a joint, what hangs on it is
+   as heavy as its composite is, less what the joints below give way. */
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int t, csimi_giving *give) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *force = s->coord_force + 3 * (size_t)tree->first_block;
+    bool pushed = false;
+    int i, k, c;
+    for (k = 0; k < 3 * tree->block_count; k++) pushed = pushed || force[k] < 0 || force[k] > 0;
+    if (!pushed) return false;
+    CSIMI_MEMSET(give, 0, (size_t)tree->link_count * sizeof *give);
+    for (i = tree->link_count - 1; i >= 0; i--) {
+        const csimi_tree_link *link = s->tree_link + tree->first_link + i;
+        const csimi_link_work *work = s->link_work + tree->first_link + i;
+        csimi_giving *own = give + i, *above = give + link->parent;
+        for (k = link->dofs; k-- > 0;) {
+            const csimi_twist S = csimi_tree_joint_column(link, work, k);
+            csimi_twist U = csimi_inertia_mul(&work->C, &S);
+            const csim_real least = CSIMI_EPS * csimi_twist_dot(&S, &U);
+            csim_real u[6], mass;
+            for (c = 0; c < 6; c++) u[c] = csimi_twist_dot(own->G + c, &S);
+            U.v = csim_sub(U.v, csimi_load3(u)), U.w = csim_sub(U.w, csimi_load3(u + 3));
+            mass = csimi_twist_dot(&S, &U) + link->armature;
+            if (!(mass > least)) continue; /* it is what rounding left */
+            own->carry[k] = csimi_twist_madd(csimi_twist_zero(), 1 / mass, U);
+            own->rate[k] = (force[link->coord + k] - csimi_twist_dot(&S, &own->F)) / mass;
+            csimi_store3(u, U.v), csimi_store3(u + 3, U.w);
+            for (c = 0; c < 6; c++) own->G[c] = csimi_twist_madd(own->G[c], u[c], own->carry[k]);
+            own->F = csimi_twist_madd(own->F, own->rate[k], U);
+        }
+        for (c = 0; c < 6 && link->parent >= 0; c++) above->G[c] = csimi_twist_add(above->G[c], own->G[c]);
+        if (link->parent >= 0) above->F = csimi_twist_add(above->F, own->F);
+    }
+    for (i = 0; i < tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + tree->first_link + i;
+        csimi_twist A = link->parent < 0 ? csimi_twist_zero() : give[link->parent].A;
+        for (k = 0; k < link->dofs; k++)
+            A = csimi_twist_madd(A, give[i].rate[k] - csimi_twist_dot(give[i].carry + k, &A),
+                                 csimi_tree_joint_column(link, s->link_work + tree->first_link + i, k));
+        give[i].A = A;
+    }
+    return true;
+}
+
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;

@@ -190,7 +190,7 @@ static void csimi_modal_momenta(int n, const double *B, const double *G, const d
 typedef struct csimi_reduced_work {
     csim_modes_view m;
     double h, theta, alpha, beta;
-    bool anchored;
+    bool anchored, pushed; /* by the user */
     csim_pose frame;
     double force[3]; /* on the centre of mass, N */
     double q0[CSIM_MODES_MOST], w0[CSIMI_REDUCED_MOST], P0[CSIMI_REDUCED_MOST], push[CSIMI_REDUCED_MOST];
@@ -256,6 +256,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     w->alpha = (double)tree->mass_damping;
     w->beta = (double)tree->stiffness_damping;
     w->anchored = tree->anchored;
+    w->pushed = csim_dot(f, f) + csim_dot(torque, torque) > 0;
     CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
@@ -265,6 +266,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
         if (!(csim_dot(at, at) > 0)) continue;
+        w->pushed = true;
         csimi_load64(csim_unrotate(w->frame.rotation, at), body);
         f = csim_add(f, at);
         torque = csim_add(torque, csim_cross(csim_sub(x, w->frame.position), at));
@@ -410,7 +412,8 @@ static void csimi_reduced_solve(csimi_reduced_work *w) {
         misfit = csimi_reduced_size(w, w->r, true);
         CSIMI_MEMCPY(w->dz, w->r, sizeof w->dz);
         csimi_lu_solve(size, w->J, w->pivot, w->dz);
-        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-300);
+        /* from rest the first move is finite too */
+        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-200);
         if (!(moved < 1e300) || (moved < 1e4 * (double)(CSIMI_EPS * CSIMI_EPS) && moved > last / 4)) return;
         for (k = 0; k < size; k++) w->z[k] -= w->dz[k];
         csimi_reduced_misfit(w, true);
@@ -422,8 +425,27 @@ static void csimi_reduced_solve(csimi_reduced_work *w) {
     }
 }
 
+/* The most that the free motion accelerates a node, m/s^2, but for weight; arms are those at rest. */
+static csim_real csimi_reduced_hurry(csimi_reduced_work *w, int nodes, csim_real mass) {
+    const csim_vec3 f = csim_unrotate(w->frame.rotation, csimi_from64(w->force));
+    csim_real most = 0;
+    int i, k, n = w->m.modes;
+    for (k = 0; k < 3 + n; k++) w->dz[k] = (w->z[k] - w->w0[k]) / (w->theta * w->h); /* z: of the mean velocity */
+    for (i = 0; i < 3 * nodes; i += 3) {
+        csim_vec3 a = csim_cross(csimi_from64(w->dz), csimi_from64(w->m.rest + i));
+        if (!w->anchored) a = csim_madd(a, 1 / mass, f);
+        for (k = 0; k < n; k++) {
+            const double *u = w->m.shape + (size_t)i * (size_t)n + k;
+            a = csim_madd(a, (csim_real)w->dz[3 + k], csim_v3((csim_real)u[0], (csim_real)u[n], (csim_real)u[2 * n]));
+        }
+        most = csimi_max(most, csim_length(a));
+    }
+    return most;
+}
+
 /* Rates of the free motion to coord_free, and the angular velocity at the start turned on, so that v_k + (v - v_k) /
-   theta is that of the axes at the end. */
+   theta is that of the axes at the end. Nobody asks for the free linear rates: in place of the first of them stands how
+   much the nodes of a body that the user pushes are accelerated. */
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
     int t, k;
     for (t = 0; t < s->tree_count; t++) {
@@ -438,6 +460,7 @@ CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step
         free = s->coord_free + 3 * (size_t)tree->first_block;
         csimi_store3(free + 3, csim_rotate(w->frame.rotation, csimi_from64(w->z)));
         for (k = 0; k < w->m.modes; k++) free[6 + k] = (csim_real)w->z[3 + k];
+        free[0] = w->pushed ? csimi_reduced_hurry(w, tree->node_count, s->tree_link[tree->first_link].mass) : 0;
         csimi_reduced_turn(w, w->w0, turned);
         csimi_store3(start + 3, csim_rotate(w->frame.rotation, csimi_from64(turned)));
     }

@@ -127,6 +127,14 @@ typedef struct csimi_link_work {
     csim_real give[2]; /* of soft limits near in this step: stiffness, impulse per rate; both 0: hard, or none near */
 } csimi_link_work;
 
+/* What the joints from a link on give way to who pushes. */
+typedef struct csimi_giving {
+    csimi_twist A;           /* acceleration of the link */
+    csimi_twist F, G[6];     /* force that comes through its joint; by how much it is lighter than its composite */
+    csimi_twist carry[6];    /* of each coordinate: what it gives way to accelerations of the link above ... */
+    csim_real rate[6];       /* ... and does by itself */
+} csimi_giving;
+
 /* What an end of the range of a joint is about to see. */
 typedef struct csimi_tree_end {
     csim_real gap, rate; /* rad or m, > 0: before it; its rate */
@@ -450,6 +458,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* After a study: accelerations A that the forces of the user alone give to the links; room for [link_count]. False:
+   there are none. */
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int tree, csimi_giving *give);
 /* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
 CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
 /* After a study: the share of the bias that a step of h takes. */

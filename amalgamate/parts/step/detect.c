@@ -13,6 +13,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0 || CSIMI_HAS_STANDING) csimi_last_layout(&d->kept, n, arena);
     d->kept_next = CSIMI_PUSH(arena, int, n->kept);
+    d->give = CSIMI_PUSH(arena, csimi_giving, n->tree_links);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
     csimi_still_layout(d, n, arena);
@@ -76,8 +77,13 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         turn = V->w;
         v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
         speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn)); /* no point is faster */
-        /* forces and drives push through all links: what they give is known after the solve, and path.c follows it */
+        /* what drives give is known after the solve, and path.c follows it */
         acceleration = csimi_max(csimi_abs(s->state.tree[b->tree].gravity) - 1, 0) * d->fall;
+        if (d->pushed) { /* by the user: through all links */
+            const csimi_twist *A = &d->give[s->shape_link[shape]].A;
+            const csim_vec3 a = csim_cross(A->w, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first)));
+            acceleration += csim_length(csim_add(A->v, a)) + g->bound * csim_length(A->w);
+        }
     } else if (b->kind == CSIM_BODY_TREE) {
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
@@ -106,13 +112,13 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_body *b = s->body + slot;
     bool particle = b->kind == CSIM_PARTICLE; /* else one object for the whole surface of a body of nodes */
     int i, n = particle ? 1 : b->surface_count;
-    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, push = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
               extra = csim_v3(r, r, r);
     for (i = 0; i < n; i++) {
         int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
         csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
-        const csim_real mass = s->state.node_mass[node]; /* of a reduced body 0: margins hold none of its forces */
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body 0: see below */
         csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
@@ -120,8 +126,10 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         push2 = csimi_max(push2, csim_dot(f, f));
         heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
+    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE) /* its free motion is known */
+        push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
+                     CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -135,6 +143,8 @@ static void csimi_add_objects(csimi_detector *d) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
         } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
+            d->pushed = w->store.state.tree[b->tree].mode == CSIMI_FREE &&
+                        csimi_tree_pushed(&w->store.state, b->tree, d->give);
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
                 csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
         } else if (CSIMI_HAS_NODES) {

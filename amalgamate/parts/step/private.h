@@ -287,6 +287,8 @@ typedef struct csimi_detector {
     csimi_last_table last; /* where there is cloth */
     csimi_last_table kept; /* of pairs: those of kept rows in worlds with bounded frames, of the last contacts else */
     int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
+    csimi_giving *give;    /* [tree_links] of the tree at hand, if the user pushes it */
+    bool pushed;
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
     int count;

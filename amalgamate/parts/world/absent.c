@@ -135,6 +135,7 @@ CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate)
 CSIMI_NOTHING(csimi_tree_totals)
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
+CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int tree, csimi_giving *give) { return false; }
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world) {}
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {}
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {}
