@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 53739e54c73408bf
+   Hash of the parts: d1fafb04f31c0cc6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -12338,7 +12338,7 @@ CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int t, csimi_giving *give)
     for (i = tree->link_count - 1; i >= 0; i--) {
         const csimi_tree_link *link = s->tree_link + tree->first_link + i;
         const csimi_link_work *work = s->link_work + tree->first_link + i;
-        csimi_giving *own = give + i, *above = give + link->parent;
+        csimi_giving *own = give + i, *above = give + csimi_imax(link->parent, 0);
         for (k = link->dofs; k-- > 0;) {
             const csimi_twist S = csimi_tree_joint_column(link, work, k);
             csimi_twist U = csimi_inertia_mul(&work->C, &S);
@@ -27773,7 +27773,7 @@ enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a lo
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
-#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
+#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* ... of which so many may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
 enum { CSIMI_SWEEP_FILLS = 128, CSIMI_SWEEP_FILL = 288 };
 enum { CSIMI_SWEEP_PATIENCE = 100 }; /* sweeps without a halving before the next stage; 4 before Newton on bodies */
@@ -27957,6 +27957,7 @@ static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
         if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->loop.best_measure;
             idle = 0;
+            if (s->start <= CSIMI_SWEEP_KNOWN) fails = 0; /* a start that knows: what gains may fail again */
         }
     }
     csimi_stages_restore(&s->loop);
@@ -32211,9 +32212,9 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
    Impulses that are carried from substep to substep are momentum, as in accelerated gradient methods, and springs that
    leak are what damps it: with little leak stacks swing, with much they creep. Friction has no spring; its fixed point
-   is Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
-   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move), which
-   holds the springs' part too.
+   is Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer
+   of the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move),
+   which holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
    w = E v (bodies.c), where the mass is 1; each block of three numbers there has the room of four, the fourth 0, and
@@ -42157,7 +42158,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         push2 = csimi_max(push2, csim_dot(f, f));
         heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
-    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE) /* its free motion is known */
+    /* the free motion of a reduced body is known */
+    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE)
         push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
                      CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));

@@ -254,7 +254,7 @@ CSIMI_FN bool csimi_tree_pushed(const csimi_state *s, int t, csimi_giving *give)
     for (i = tree->link_count - 1; i >= 0; i--) {
         const csimi_tree_link *link = s->tree_link + tree->first_link + i;
         const csimi_link_work *work = s->link_work + tree->first_link + i;
-        csimi_giving *own = give + i, *above = give + link->parent;
+        csimi_giving *own = give + i, *above = give + csimi_imax(link->parent, 0);
         for (k = link->dofs; k-- > 0;) {
             const csimi_twist S = csimi_tree_joint_column(link, work, k);
             csimi_twist U = csimi_inertia_mul(&work->C, &S);

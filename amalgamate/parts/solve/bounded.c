@@ -9,9 +9,9 @@
 
    Impulses that are carried from substep to substep are momentum, as in accelerated gradient methods, and springs that
    leak are what damps it: with little leak stacks swing, with much they creep. Friction has no spring; its fixed point
-   is Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
-   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move), which
-   holds the springs' part too.
+   is Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer
+   of the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (solution.move),
+   which holds the springs' part too.
 
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
    w = E v (bodies.c), where the mass is 1; each block of three numbers there has the room of four, the fourth 0, and

@@ -21,7 +21,7 @@ enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a lo
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
-#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* steps of Newton there that may fail */
+#define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* ... of which so many may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
 enum { CSIMI_SWEEP_FILLS = 128, CSIMI_SWEEP_FILL = 288 };
 enum { CSIMI_SWEEP_PATIENCE = 100 }; /* sweeps without a halving before the next stage; 4 before Newton on bodies */
@@ -205,6 +205,7 @@ static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
         if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->loop.best_measure;
             idle = 0;
+            if (s->start <= CSIMI_SWEEP_KNOWN) fails = 0; /* a start that knows: what gains may fail again */
         }
     }
     csimi_stages_restore(&s->loop);

@@ -126,7 +126,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         push2 = csimi_max(push2, csim_dot(f, f));
         heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1); /* one share is in push */
     }
-    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE) /* its free motion is known */
+    /* the free motion of a reduced body is known */
+    if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE)
         push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
                      CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
