@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d1fafb04f31c0cc6
+   Hash of the parts: 87e98d99503417f9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32207,7 +32207,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
        v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more
        bias:   every closed normal asks for its gap as a soft spring does, every open one for its gap at most
        x += h_s v                                             gap = s0 + J x
-       settle: the normals without the springs
+       settle: the normals without the springs                of rigid bodies alone
        relax:  once more, and friction;  Lambda += lambda
 
    Impulses that are carried from substep to substep are momentum, as in accelerated gradient methods, and springs that

@@ -922,22 +922,28 @@ TEST(compensated_tree_floats_and_inverse_dynamics_moves_it_as_asked) {
     }
 }
 
+/* A slab that ends at z = 0. */
+static void put_floor(csim_world *w) {
+    const csim_shape slab = csim_box(csim_v3(2, 2, CSIM_R(0.5)));
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id;
+    d.shapes = &slab, d.shape_count = 1, d.motion = CSIM_STATIC;
+    d.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+}
+
 /* A link that gravity pulls by twenty shares, 20 mm above a floor that it would pass by 35 mm in its first step: what
    it may fall beyond the one share that every margin has is looked for too. */
 TEST(a_link_that_falls_by_many_shares_is_met_in_time) {
     int floating, i;
     for (floating = 0; floating < 2; floating++) {
         csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-10)), CSIM_BACKWARD_EULER);
-        csim_shape slab = csim_box(csim_v3(1, 1, CSIM_R(0.5)));
         csim_shape cube = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
-        csim_rigid_def ground = csim_default_rigid_def();
         csim_tree_link_def link = csim_default_tree_link_def();
         csim_tree_def d = csim_default_tree_def();
         csim_body_id id;
         double deepest = 0;
-        ground.shapes = &slab, ground.shape_count = 1, ground.motion = CSIM_STATIC;
-        ground.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
-        STATUS(csim_create_rigid(w, &ground, &id), CSIM_OK);
+        put_floor(w);
         link.shapes = &cube, link.shape_count = 1;
         link.joint = floating ? CSIM_TREE_FLOATING : CSIM_TREE_PRISMATIC;
         link.axis = csim_v3(0, 0, 1);
@@ -999,15 +1005,12 @@ TEST(a_link_that_is_pushed_hard_is_met_in_time) {
     for (how = 0; how < HOW_MANY; how++)
         for (integrator = CSIM_BACKWARD_EULER; integrator <= CSIM_MIDPOINT; integrator++) {
             csim_world *w = make_world(csim_v3(0, 0, 0), (csim_integrator)integrator);
-            csim_shape slab = csim_box(csim_v3(2, 2, CSIM_R(0.5))), part = csim_sphere(CSIM_R(0.1));
-            csim_rigid_def ground = csim_default_rigid_def();
+            csim_shape part = csim_sphere(CSIM_R(0.1));
             csim_tree_link_def link[2] = {csim_default_tree_link_def(), csim_default_tree_link_def()};
             csim_tree_def d = csim_default_tree_def();
             csim_body_id id;
             double deepest = 0;
-            ground.shapes = &slab, ground.shape_count = 1, ground.motion = CSIM_STATIC;
-            ground.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
-            STATUS(csim_create_rigid(w, &ground, &id), CSIM_OK);
+            put_floor(w);
             d.links = link, d.link_count = how < AT_THE_TIP ? 1 : 2;
             d.pose.position = csim_v3(0, 0, CSIM_R(0.11));
             for (k = 0; k < 2; k++) {
@@ -1051,6 +1054,35 @@ TEST(a_link_that_is_pushed_hard_is_met_in_time) {
             CHECK(deepest < 1e-4);
             csim_destroy_world(w);
         }
+}
+
+/* A bar on a joint at its middle, which stays where it is: its end is what a torque drives down. */
+TEST(a_link_that_is_turned_hard_is_met_in_time) {
+    csim_world *w = make_world(csim_v3(0, 0, 0), CSIM_BACKWARD_EULER);
+    csim_shape bar = csim_box(csim_v3(CSIM_R(0.6), CSIM_R(0.05), CSIM_R(0.05)));
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def d = csim_default_tree_def();
+    csim_body_id id;
+    double deepest = 0;
+    int i;
+    put_floor(w);
+    link.shapes = &bar, link.shape_count = 1;
+    link.mass = 3, link.inertia = diagonal(0.1, 0.36, 0.36);
+    link.joint = CSIM_TREE_REVOLUTE, link.axis = csim_v3(0, 1, 0);
+    d.links = &link, d.link_count = 1;
+    d.pose.position = csim_v3(0, 0, CSIM_R(0.06));
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    for (i = 0; i < 5; i++) {
+        const csim_real torque = CSIM_R(0.36 * 200 / 0.6); /* 200 m/s^2 at the end */
+        csim_pose pose;
+        STATUS(csim_tree_add_forces(w, id, &torque), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+        STATUS(csim_tree_link_pose(w, id, 0, &pose), CSIM_OK);
+        deepest = fmax(deepest, -(double)csim_pose_point(pose, csim_v3(CSIM_R(0.6), 0, CSIM_R(-0.05))).z);
+    }
+    CASE("%g mm deep", 1000 * deepest);
+    CHECK(deepest < 1e-4);
+    csim_destroy_world(w);
 }
 
 /* ---- contact */

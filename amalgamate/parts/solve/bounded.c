@@ -4,7 +4,7 @@
        v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more
        bias:   every closed normal asks for its gap as a soft spring does, every open one for its gap at most
        x += h_s v                                             gap = s0 + J x
-       settle: the normals without the springs
+       settle: the normals without the springs                of rigid bodies alone
        relax:  once more, and friction;  Lambda += lambda
 
    Impulses that are carried from substep to substep are momentum, as in accelerated gradient methods, and springs that
