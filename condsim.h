@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 87e98d99503417f9
+   Hash of the parts: 272eec8ae4bf0af9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4765,14 +4765,15 @@ typedef struct csimi_coarse {
     int *pivot;                      /* [m] */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
-    bool ready;                      /* factor serves */
+    bool built, ready;               /* H0 is of this A; factor serves */
     const csim_real *f, *metric;     /* of the apply at work */
     csim_real *p;
 } csimi_coarse;
 /* Whether the structure carries rigid modes (more than CSIMI_COARSE_GROUPS aggregates need their centres). */
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
 CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
-/* H0 = Z'AZ of the given (not nodalized) problem. */
+/* Of the given (not nodalized) problem: its groups; and H0 = Z'AZ, for who comes to a correction. */
+CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem);
 CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
 /* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
 CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
@@ -5372,6 +5373,8 @@ typedef struct csimi_cond_map_state {
     double *row_sum, *contact_sum, *load_sum;
     void *scratch; /* of the certificate */
     size_t scratch_bytes;
+    csim_real sigma;         /* largest eigenvalue of W A before W was scaled by it, */
+    bool trusted;            /* that of an earlier solve */
     double alpha;            /* Barzilai-Borwein factor of W, 1 otherwise */
     double b_norm, rho, rel; /* |b|_W, |F(v) - v|_1/W, relative residual */
     int products;
@@ -5448,8 +5451,9 @@ CSIM_INLINE bool csimi_cond_rings(const csimi_cond *c) {
 CSIMI_FN void csimi_cond_map(csimi_cond *c);
 /* contacts into records; false: a number is not finite */
 CSIMI_FN bool csimi_cond_pack(csimi_cond *c);
-/* fills W; returns the spectral estimate it rests on */
-CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known);
+/* fills W, by a spectral estimate, or by one that is known; and whether that still holds */
+CSIMI_FN void csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known);
+CSIMI_FN void csimi_cond_weigh_again(csimi_cond *c);
 
 /* ---- best.c */
 CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from);
@@ -23235,14 +23239,19 @@ static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double
     }
 }
 
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
-    const csim_structure *s = c->structure = problem->structure;
-    int g, k, i, r;
+CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem) {
+    c->structure = problem->structure;
     csimi_coarse_gather(c);
     csimi_coarse_members(c, problem->A.n);
-    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
     CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count); /* none is known to press */
+    c->built = c->ready = false; /* the matrices at hand are those of another A */
+}
+
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
+    int g, k, i, r;
+    c->built = true;
+    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
     for (g = 0; g < c->groups; ++g)
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
@@ -23259,8 +23268,6 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 c->slot[b] = -1;
             }
         }
-    c->ready = false; /* the factor at hand is of another H0 */
-    (void)s;
 }
 
 /* ---- H = H0 + contact stiffness */
@@ -24218,6 +24225,8 @@ CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
 
    Rows of A stream through v* once; every contact then takes its one step alone, because no node carries two. */
 
+#define CSIMI_COND_SMOOTH CSIM_R(1.2135922330097086) /* 1.25 / 1.03: W A of iterations with a ring, at most */
+
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     const int first = chunk * CSIMI_COND_ROWS, last = csimi_imin(c->map.count / 3, first + CSIMI_COND_ROWS);
@@ -24344,24 +24353,9 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     return finite;
 }
 
-/* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
-   whose smoothness the coarse part completes. */
-CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csimi_nodal *A = &c->map.nodal;
-    csim_real sigma, scale;
+/* W and its inverse times scale, and what goes by W. */
+static void csimi_cond_scale(csimi_cond *c, csim_real scale) {
     int i, m;
-    if (weight == CSIM_WEIGHT_AUTO)
-        weight = c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
-    if (weight == CSIM_WEIGHT_JACOBI)
-        csimi_weights_jacobi(A, c->map.pinned, c->map.w);
-    else
-        csimi_weights_frobenius(A, c->map.pinned, c->map.w, c->map.work);
-    for (i = 0; i < c->map.count; ++i) c->map.w_inverse[i] = 1 / c->map.w[i];
-    sigma = csimi_weights_sigma(A, c->map.w, c->map.w_inverse, known, c->map.work, &c->map.products, c->map.tasks);
-    scale = csimi_cond_rings(c) ? CSIM_R(1.25) / (CSIM_R(1.03) * sigma)
-            : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
-                ? CSIM_R(1.5) / sigma
-                : 1 / sigma; /* Barzilai-Borwein finds the length itself */
     for (i = 0; i < c->map.count; ++i) {
         c->map.w[i] *= scale;
         c->map.w_inverse[i] /= scale;
@@ -24379,7 +24373,41 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
                           csimi_cond_compliance(c, c->map.contact[m].b, c->map.contact[m].wb);
     c->map.b_norm =
         csimi_sqrt64(csimi_sum_weighted(c->map.count, c->map.w, c->map.nodal.problem.b, c->map.nodal.problem.b));
-    return sigma;
+}
+
+/* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
+   whose smoothness the coarse part completes. A spectrum that an earlier solve knew is first taken as it is. */
+CSIMI_FN void csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
+    const csimi_nodal *A = &c->map.nodal;
+    int i;
+    if (weight == CSIM_WEIGHT_AUTO)
+        weight = c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
+    if (weight == CSIM_WEIGHT_JACOBI)
+        csimi_weights_jacobi(A, c->map.pinned, c->map.w);
+    else
+        csimi_weights_frobenius(A, c->map.pinned, c->map.w, c->map.work);
+    for (i = 0; i < c->map.count; ++i) c->map.w_inverse[i] = 1 / c->map.w[i];
+    c->map.trusted = csimi_cond_rings(c) && known > 0;
+    c->map.sigma = c->map.trusted ? known
+                                  : csimi_weights_sigma(A, c->map.w, c->map.w_inverse, known, c->map.work,
+                                                        &c->map.products, c->map.tasks);
+    csimi_cond_scale(c, csimi_cond_rings(c) ? CSIMI_COND_SMOOTH / c->map.sigma
+                        : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
+                            ? CSIM_R(1.5) / c->map.sigma
+                            : 1 / c->map.sigma); /* Barzilai-Borwein finds the length itself */
+}
+
+/* Looks, in four products of A, whether the spectrum is the one that was taken. The ring is empty afterwards: its room
+   is worked in. */
+CSIMI_FN void csimi_cond_weigh_again(csimi_cond *c) {
+    const csim_real known = CSIMI_COND_SMOOTH; /* as W is scaled */
+    const csim_real sigma = csimi_weights_sigma(&c->map.nodal, c->map.w, c->map.w_inverse, known, c->map.work,
+                                                &c->map.products, c->map.tasks);
+    c->map.trusted = false;
+    csimi_anderson_clear(&c->ring.pairs);
+    if (!(sigma < known || sigma > known)) return;
+    c->map.sigma *= sigma / known;
+    csimi_cond_scale(c, known / sigma);
 }
 #endif
 
@@ -24423,7 +24451,7 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     c->policy.phase = c->policy.idle = c->policy.stale = c->policy.newton = 0;
     c->policy.saved = c->policy.saved_rel = c->policy.lowest = c->policy.lowest_rel = c->policy.before = 1e300;
     c->policy.mode = c->policy.alone = 0;
-    c->policy.plain = 2; /* the first impulses show too few contacts for a factor */
+    c->policy.plain = c->map.contacts > 0 ? 2 : 0; /* the first impulses show too few contacts for a factor */
     c->policy.plain_next = 4;
     c->policy.newton_next = 0;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count) {
@@ -24737,15 +24765,19 @@ static void csimi_cond_coarse(csimi_cond *c) {
     const csimi_coarse_contacts now = csimi_cond_contacts_now(c);
     const bool renew =
         !now.newton && (c->coarse.built < 0 || c->policy.iteration - c->coarse.built >= CSIMI_COND_RENEW);
+    const bool leap = c->map.contacts == 0 && c->policy.iteration == 1; /* in free flight the coarse part is all */
     int m;
+    /* ten products' worth: most of what lies at rest never comes here */
+    if (!c->coarse.space.built) csimi_coarse_build(&c->coarse.space, c->map.given);
     /* trial impulses with virtual nodes eliminated: the derivative at slipping contacts is taken there */
     for (m = 0; m < c->map.contacts && (now.newton || renew); ++m)
         (void)csimi_cond_trial(c, m, c->map.trial + 3 * (size_t)m);
     if (renew) csimi_cond_refactor(c, &now);
+    if (!now.newton && !c->coarse.space.ready) return;
+    if (leap) csimi_cond_copy(c, c->map.p, c->map.v);
     /* 0.6: all from 0.35 to 0.7 is alike, and the full step takes 10 to 40 % more iterations */
-    if (now.newton || c->coarse.space.ready)
-        csimi_coarse_apply(&c->coarse.space, c->map.given, &c->map.nodal, &now, now.newton ? 1 : 0.6, c->map.w_inverse,
-                           c->map.f, c->map.p, c->map.tasks);
+    csimi_coarse_apply(&c->coarse.space, c->map.given, &c->map.nodal, &now, now.newton || leap ? 1 : 0.6,
+                       c->map.w_inverse, c->map.f, c->map.p, c->map.tasks);
 }
 
 /* The cables of p, solved on the face of their contacts. */
@@ -25151,6 +25183,8 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->centre.slow = c->policy.beyond = 0;
     c->policy.certified = 1e300;
     for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
+        /* what lies at rest is done by now */
+        if (c->policy.iteration == 3 && c->map.trusted) csimi_cond_weigh_again(c);
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);
         csimi_cond_map(c);
         if (params->history && outcome->iterations < params->history_capacity)
@@ -25216,13 +25250,13 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK; /* the solution stays the start */
-    /* the estimate of an earlier round or solve is tried first, which takes 4 products in place of 12 */
-    outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
+    csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
-        csimi_coarse_build(&c->coarse.space, problem);
+        csimi_coarse_open(&c->coarse.space, problem);
     if (c->coarse.chains.links) csimi_chains_bind(&c->coarse.chains, problem);
     outcome->result = csimi_cond_loop(c, params, outcome);
     outcome->rejections = c->policy.rejections;
+    outcome->sigma = c->map.sigma;
     v = c->map.p, lambda = c->map.lambda;
     if (outcome->result == CSIM_RESULT_CAP || outcome->result == CSIM_RESULT_STALLED) {
         v = c->policy.best, lambda = c->policy.best_lambda; /* not the last iterate */
@@ -31524,28 +31558,48 @@ static bool csimi_auto_couples(const csim_problem *problem) {
 #endif
 }
 
+/* Whether rows of joints are among the contacts. A step closes joints by solving again and again, and what one solve
+   leaves open the next ones have to close: COND's answers within a tenth of the tolerance take four times as many. */
+static bool csimi_auto_joins(const csim_problem *problem) {
+    int m = 0;
+    while (m < problem->contact_count && problem->contacts[m].law < CSIM_LAW_BILATERAL) ++m;
+    return m < problem->contact_count;
+}
+
 /* The first attempt, from the start in solution and in other: SWEEP where it fits, COND where it does not. An island
    where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
-   the same start for what those have missed. */
+   the same start for what those have missed; one with joints gets the sweeps first. */
 static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
                                     csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
+    const bool couples = !sweeps && csimi_auto_couples(problem), joins = couples && csimi_auto_joins(problem);
     csim_solver_params few = *params;
-    csim_status status;
+    csim_outcome before;
+    csim_status status = CSIM_OK;
 #ifndef CONDSIM_NO_SWEEP
     if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
-#else
-    (void)sweeps;
 #endif
-    if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
-    few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    if (!couples) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+    CSIMI_MEMSET(&before, 0, sizeof before);
+    before.result = CSIM_RESULT_STALLED; /* nobody has tried */
+#ifndef CONDSIM_NO_SWEEP
+    if (joins) /* half of what there is, so that COND may follow */
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, &before, error);
+#endif
+    if (!csimi_missed(status, &before)) {
+        *outcome = before;
+        return status;
+    }
+    few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, csimi_imax(1, few.max_iterations - before.iterations));
     /* a tenth: what COND leaves at the tolerance itself kicks bodies that lie at rest */
     few.tolerance = params->tolerance / 10;
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
+    outcome->iterations += before.iterations;
+    outcome->products += before.products;
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
-    if (csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
+    if (!joins && csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
         status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
 #endif
     if (!csimi_missed(status, outcome)) return status;
@@ -56999,6 +57053,7 @@ CSIMI_WARM
 #undef CSIMI_WELD
 #undef CSIMI_CERT_ALL
 #undef CSIMI_PARAM
+#undef CSIMI_COND_SMOOTH
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_BURST_COUPLED

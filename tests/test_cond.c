@@ -1111,6 +1111,34 @@ TEST(spectrum_estimate) {
     toy_free(&s);
 }
 
+/* A spectrum that is given is taken as it is for two iterations, and looked at before the third. */
+TEST(known_spectrum_is_checked_when_it_matters) {
+    static const double wrong[3] = {1, 0.05, 20};
+    csim_real sigma = 0;
+    int k, i;
+    for (k = 0; k < 4; ++k) { /* the last one starts at the answer */
+        csim_solver_params p = cond_params();
+        toy s;
+        CASE("case %d", k);
+        gripped_ball(&s, 5, 1e6);
+        p.sigma = sigma * (csim_real)wrong[k % 3];
+        STATUS(toy_solve(&s, &p), CSIM_OK);
+        EQUAL((int)s.outcome.result, (int)CSIM_RESULT_CONVERGED);
+        CHECK(s.outcome.iterations > 2);
+        if (k == 0) sigma = s.outcome.sigma; /* nothing was known */
+        NEAR((double)(s.outcome.sigma / sigma), 1, 0.15);
+        i = s.outcome.products;
+        if (k == 3) { /* once more, from there */
+            p.sigma = sigma;
+            STATUS(toy_solve(&s, &p), CSIM_OK);
+            EQUAL((int)s.outcome.iterations, 2);
+            CHECK(s.outcome.products < i && s.outcome.products <= 4);
+            NEAR((double)s.outcome.sigma, (double)sigma, 0);
+        }
+        toy_free(&s);
+    }
+}
+
 /* More bodies in an island than the dense matrix holds: they are grouped. */
 SLOW_IN_FLOAT(many_bodies_are_grouped) {
     toy s;

@@ -37,7 +37,7 @@ CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     c->policy.phase = c->policy.idle = c->policy.stale = c->policy.newton = 0;
     c->policy.saved = c->policy.saved_rel = c->policy.lowest = c->policy.lowest_rel = c->policy.before = 1e300;
     c->policy.mode = c->policy.alone = 0;
-    c->policy.plain = 2; /* the first impulses show too few contacts for a factor */
+    c->policy.plain = c->map.contacts > 0 ? 2 : 0; /* the first impulses show too few contacts for a factor */
     c->policy.plain_next = 4;
     c->policy.newton_next = 0;
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count) {

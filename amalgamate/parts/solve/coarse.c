@@ -273,14 +273,19 @@ static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double
     }
 }
 
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
-    const csim_structure *s = c->structure = problem->structure;
-    int g, k, i, r;
+CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem) {
+    c->structure = problem->structure;
     csimi_coarse_gather(c);
     csimi_coarse_members(c, problem->A.n);
-    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
     CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count); /* none is known to press */
+    c->built = c->ready = false; /* the matrices at hand are those of another A */
+}
+
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
+    int g, k, i, r;
+    c->built = true;
+    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
     for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
     for (g = 0; g < c->groups; ++g)
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
@@ -297,8 +302,6 @@ CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
                 c->slot[b] = -1;
             }
         }
-    c->ready = false; /* the factor at hand is of another H0 */
-    (void)s;
 }
 
 /* ---- H = H0 + contact stiffness */

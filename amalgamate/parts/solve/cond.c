@@ -177,6 +177,8 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->centre.slow = c->policy.beyond = 0;
     c->policy.certified = 1e300;
     for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
+        /* what lies at rest is done by now */
+        if (c->policy.iteration == 3 && c->map.trusted) csimi_cond_weigh_again(c);
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);
         csimi_cond_map(c);
         if (params->history && outcome->iterations < params->history_capacity)
@@ -242,13 +244,13 @@ static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_sol
     outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK; /* the solution stays the start */
-    /* the estimate of an earlier round or solve is tried first, which takes 4 products in place of 12 */
-    outcome->sigma = csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
+    csimi_cond_weigh(c, params->cond.weight, outcome->sigma);
     if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
-        csimi_coarse_build(&c->coarse.space, problem);
+        csimi_coarse_open(&c->coarse.space, problem);
     if (c->coarse.chains.links) csimi_chains_bind(&c->coarse.chains, problem);
     outcome->result = csimi_cond_loop(c, params, outcome);
     outcome->rejections = c->policy.rejections;
+    outcome->sigma = c->map.sigma;
     v = c->map.p, lambda = c->map.lambda;
     if (outcome->result == CSIM_RESULT_CAP || outcome->result == CSIM_RESULT_STALLED) {
         v = c->policy.best, lambda = c->policy.best_lambda; /* not the last iterate */

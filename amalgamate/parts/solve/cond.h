@@ -41,6 +41,8 @@ typedef struct csimi_cond_map_state {
     double *row_sum, *contact_sum, *load_sum;
     void *scratch; /* of the certificate */
     size_t scratch_bytes;
+    csim_real sigma;         /* largest eigenvalue of W A before W was scaled by it, */
+    bool trusted;            /* that of an earlier solve */
     double alpha;            /* Barzilai-Borwein factor of W, 1 otherwise */
     double b_norm, rho, rel; /* |b|_W, |F(v) - v|_1/W, relative residual */
     int products;
@@ -117,8 +119,9 @@ CSIM_INLINE bool csimi_cond_rings(const csimi_cond *c) {
 CSIMI_FN void csimi_cond_map(csimi_cond *c);
 /* contacts into records; false: a number is not finite */
 CSIMI_FN bool csimi_cond_pack(csimi_cond *c);
-/* fills W; returns the spectral estimate it rests on */
-CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known);
+/* fills W, by a spectral estimate, or by one that is known; and whether that still holds */
+CSIMI_FN void csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known);
+CSIMI_FN void csimi_cond_weigh_again(csimi_cond *c);
 
 /* ---- best.c */
 CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from);

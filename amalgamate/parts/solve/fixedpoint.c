@@ -5,6 +5,8 @@
    Rows of A stream through v* once; every contact then takes its one step alone, because no node carries two. */
 #include "cond.h"
 
+#define CSIMI_COND_SMOOTH CSIM_R(1.2135922330097086) /* 1.25 / 1.03: W A of iterations with a ring, at most */
+
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
     const int first = chunk * CSIMI_COND_ROWS, last = csimi_imin(c->map.count / 3, first + CSIMI_COND_ROWS);
@@ -131,24 +133,9 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     return finite;
 }
 
-/* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
-   whose smoothness the coarse part completes. */
-CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csimi_nodal *A = &c->map.nodal;
-    csim_real sigma, scale;
+/* W and its inverse times scale, and what goes by W. */
+static void csimi_cond_scale(csimi_cond *c, csim_real scale) {
     int i, m;
-    if (weight == CSIM_WEIGHT_AUTO)
-        weight = c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
-    if (weight == CSIM_WEIGHT_JACOBI)
-        csimi_weights_jacobi(A, c->map.pinned, c->map.w);
-    else
-        csimi_weights_frobenius(A, c->map.pinned, c->map.w, c->map.work);
-    for (i = 0; i < c->map.count; ++i) c->map.w_inverse[i] = 1 / c->map.w[i];
-    sigma = csimi_weights_sigma(A, c->map.w, c->map.w_inverse, known, c->map.work, &c->map.products, c->map.tasks);
-    scale = csimi_cond_rings(c) ? CSIM_R(1.25) / (CSIM_R(1.03) * sigma)
-            : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
-                ? CSIM_R(1.5) / sigma
-                : 1 / sigma; /* Barzilai-Borwein finds the length itself */
     for (i = 0; i < c->map.count; ++i) {
         c->map.w[i] *= scale;
         c->map.w_inverse[i] /= scale;
@@ -166,5 +153,39 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
                           csimi_cond_compliance(c, c->map.contact[m].b, c->map.contact[m].wb);
     c->map.b_norm =
         csimi_sqrt64(csimi_sum_weighted(c->map.count, c->map.w, c->map.nodal.problem.b, c->map.nodal.problem.b));
-    return sigma;
+}
+
+/* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
+   whose smoothness the coarse part completes. A spectrum that an earlier solve knew is first taken as it is. */
+CSIMI_FN void csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
+    const csimi_nodal *A = &c->map.nodal;
+    int i;
+    if (weight == CSIM_WEIGHT_AUTO)
+        weight = c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
+    if (weight == CSIM_WEIGHT_JACOBI)
+        csimi_weights_jacobi(A, c->map.pinned, c->map.w);
+    else
+        csimi_weights_frobenius(A, c->map.pinned, c->map.w, c->map.work);
+    for (i = 0; i < c->map.count; ++i) c->map.w_inverse[i] = 1 / c->map.w[i];
+    c->map.trusted = csimi_cond_rings(c) && known > 0;
+    c->map.sigma = c->map.trusted ? known
+                                  : csimi_weights_sigma(A, c->map.w, c->map.w_inverse, known, c->map.work,
+                                                        &c->map.products, c->map.tasks);
+    csimi_cond_scale(c, csimi_cond_rings(c) ? CSIMI_COND_SMOOTH / c->map.sigma
+                        : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
+                            ? CSIM_R(1.5) / c->map.sigma
+                            : 1 / c->map.sigma); /* Barzilai-Borwein finds the length itself */
+}
+
+/* Looks, in four products of A, whether the spectrum is the one that was taken. The ring is empty afterwards: its room
+   is worked in. */
+CSIMI_FN void csimi_cond_weigh_again(csimi_cond *c) {
+    const csim_real known = CSIMI_COND_SMOOTH; /* as W is scaled */
+    const csim_real sigma = csimi_weights_sigma(&c->map.nodal, c->map.w, c->map.w_inverse, known, c->map.work,
+                                                &c->map.products, c->map.tasks);
+    c->map.trusted = false;
+    csimi_anderson_clear(&c->ring.pairs);
+    if (!(sigma < known || sigma > known)) return;
+    c->map.sigma *= sigma / known;
+    csimi_cond_scale(c, known / sigma);
 }

@@ -211,14 +211,15 @@ typedef struct csimi_coarse {
     int *pivot;                      /* [m] */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
-    bool ready;                      /* factor serves */
+    bool built, ready;               /* H0 is of this A; factor serves */
     const csim_real *f, *metric;     /* of the apply at work */
     csim_real *p;
 } csimi_coarse;
 /* Whether the structure carries rigid modes (more than CSIMI_COARSE_GROUPS aggregates need their centres). */
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
 CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
-/* H0 = Z'AZ of the given (not nodalized) problem. */
+/* Of the given (not nodalized) problem: its groups; and H0 = Z'AZ, for who comes to a correction. */
+CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem);
 CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
 /* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
 CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
