@@ -19,7 +19,7 @@ static void csimi_island_join(int *parent, int i, int j) {
         parent[a] = b;
 }
 
-/* First free block that a contact names, -1: none; joins all it names when parent is given. */
+/* Joins the free blocks that a contact names; the first of them, -1: none. */
 static int csimi_island_contact(const csim_contact *contact, const csim_term *terms, const unsigned char *skip,
                                 int *parent) {
     int side, k, first = -1;
@@ -30,7 +30,7 @@ static int csimi_island_contact(const csim_contact *contact, const csim_term *te
             if (skip && skip[block]) continue;
             if (first < 0)
                 first = block;
-            else if (parent)
+            else
                 csimi_island_join(parent, first, block);
         }
     }
@@ -48,14 +48,12 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
         for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             if (A->col[k] < i && !(skip && skip[A->col[k]])) csimi_island_join(parent, i, A->col[k]);
     }
-    for (i = 0; i < contact_count; ++i) (void)csimi_island_contact(contacts + i, terms, skip, parent);
+    for (i = 0; i < contact_count; ++i) contact_island[i] = csimi_island_contact(contacts + i, terms, skip, parent);
     for (i = 0; i < A->n; ++i) {
         const int root = csimi_island_root(parent, i);
         island[i] = skip && skip[i] ? -1 : root == i ? count++ : island[root];
     }
-    for (i = 0; i < contact_count; ++i) {
-        const int block = csimi_island_contact(contacts + i, terms, skip, NULL);
-        contact_island[i] = block < 0 ? -1 : island[block];
-    }
+    for (i = 0; i < contact_count; ++i)
+        if (contact_island[i] >= 0) contact_island[i] = island[contact_island[i]];
     return count;
 }

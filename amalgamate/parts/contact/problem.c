@@ -62,10 +62,11 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
 static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
     ptrdiff_t j;
     int i, k;
-    for (i = 0; i < A->n; ++i)
-        for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
-            if (!csimi_all_finite(A->val + 9 * j, 9))
-                return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
+    for (i = 0; i < A->n; ++i) {
+        if (csimi_all_finite(A->val + 9 * (ptrdiff_t)A->row[i], 9 * (csimi_row_end(A, i) - A->row[i]))) continue;
+        for (j = A->row[i]; csimi_all_finite(A->val + 9 * j, 9);) ++j; /* the row has one that is not */
+        return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
+    }
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))

@@ -63,16 +63,6 @@ CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv) {
     return true;
 }
 
-CSIMI_FN void csimi_skew(const csim_real *w, csim_real *S) {
-    S[0] = S[4] = S[8] = 0;
-    S[1] = -w[2];
-    S[2] = w[1];
-    S[3] = w[2];
-    S[5] = -w[0];
-    S[6] = -w[1];
-    S[7] = w[0];
-}
-
 /* Turns columns p and q of a 3x3 matrix: (p, q) <- (c p - s q, s p + c q). */
 static void csimi_turn_columns(csim_real *A, int p, int q, csim_real c, csim_real s) {
     int i;

@@ -36,6 +36,16 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+/* [w]x so that [w]x r = w x r */
+CSIM_INLINE void csimi_skew(const csim_real *w, csim_real *S) {
+    S[0] = S[4] = S[8] = 0;
+    S[1] = -w[2];
+    S[2] = w[1];
+    S[3] = w[2];
+    S[5] = -w[0];
+    S[6] = -w[1];
+    S[7] = w[0];
+}
 CSIM_INLINE csimi_bits csimi_bits_of(const csim_real *x) {
     csimi_bits bits;
     CSIMI_MEMCPY(&bits, x, sizeof bits);
@@ -87,8 +97,6 @@ CSIMI_FN void csimi_matmulT(const csim_real *A, const csim_real *B, csim_real *C
 CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C);
 /* Inverse of a general 3x3; false (and untouched) when |det| is below 1e-3 eps^2 of the scale cubed or not finite. */
 CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv);
-/* [w]x so that [w]x r = w x r */
-CSIMI_FN void csimi_skew(const csim_real *w, csim_real *S);
 
 /* Eigenvalues (ascending) and eigenvectors (columns of V, right-handed) of a symmetric 3x3, by Jacobi rotations. */
 CSIMI_FN void csimi_eigen_sym3(const csim_real *A, csim_real *eigenvalues, csim_real *V);

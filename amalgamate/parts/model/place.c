@@ -429,15 +429,16 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
     const csimi_place_kind kind = csimi_place_kind_of(p);
-    csim_real x[3];
+    csim_real minus_r[3];
     if (kind == CSIMI_PLACE_GROUND) return 0;
     if (kind != CSIMI_PLACE_NODE && kind != CSIMI_PLACE_RIGID) return csimi_far_terms(s, p, point, block, J);
     csimi_place_scaled_identity(1, J);
     block[0] = kind == CSIMI_PLACE_NODE ? p->item : s->node_count + 2 * p->item;
     if (kind == CSIMI_PLACE_NODE) return 1;
     block[1] = block[0] + 1;
-    csimi_store3(x, point);
-    csimi_rigid_arm(s, p->item, x, J + 9);
+    /* -[r]x for r = point - centre of mass: the angular term of the point's velocity */
+    csimi_store3(minus_r, csim_sub(csimi_load3(s->com + 3 * (size_t)p->item), point));
+    csimi_skew(minus_r, J + 9);
     return 2;
 }
 
@@ -461,15 +462,13 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     }
 }
 
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J) {
     const csimi_place_kind kind = csimi_place_kind_of(p);
-    csim_real trace, x[3], J[9];
+    csim_real trace;
     if (!csimi_place_free(s, p)) return 0;
     if (kind == CSIMI_PLACE_NODE) return s->node_mass[p->item];
     if (kind != CSIMI_PLACE_RIGID) return csimi_far_mass(s, p);
-    csimi_store3(x, point);
-    csimi_rigid_arm(s, p->item, x, J);
-    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J, s->rigid_inverse + 9 * (size_t)p->item);
+    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J + 9, s->rigid_inverse + 9 * (size_t)p->item);
     return trace > 0 ? 3 / trace : 0;
 }
 

@@ -319,8 +319,6 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* The gyroscopic update of one angular velocity w (world axes) with inertia I[9] (axes of q). */
 CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
-/* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
-CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
 
 /* ---- material.c */
 
@@ -414,8 +412,8 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
 CSIMI_FN void csimi_place_prepare(csimi_state *s);
-/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. */
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. J: of its terms. */
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J);
 /* Whether any of its blocks is an unknown. */
 CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p);
 /* Whether two places are one point by construction: the same node, or the same body. */

@@ -11,13 +11,6 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
     I[7] = I[5];
 }
 
-CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J) {
-    const csim_real *com = s->com + 3 * (size_t)k;
-    csim_real minus_r[3];
-    csimi_store3(minus_r, csim_sub(csimi_load3(com), csimi_load3(world_point)));
-    csimi_skew(minus_r, J);
-}
-
 /* ---- The gyroscopic update, in the body frame and in double: I dw/dt = -w x I w. */
 
 static void csimi_gyro_mul(const double *M, const double *x, double *y) {
@@ -161,16 +154,17 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csim_real *angular = system->A.val + 9 * (size_t)system->A.diag[block + 1];
         csim_real *b = system->b + 3 * (size_t)block, I[9], L[3], mass = s->rigid_mass[k];
         const csim_real *vk = system->vk + 3 * (size_t)block, *wrench = s->wrench + 6 * (size_t)k;
-        const csim_real *damping = s->rigid_damping + 2 * (size_t)k;
+        const csim_real push = mass * (inverse_theta + h * s->rigid_damping[2 * (size_t)k]);
+        const csim_real turn = inverse_theta + h * s->rigid_damping[2 * (size_t)k + 1];
         if (s->rigid_mode[k] != CSIMI_FREE) continue; /* rows that nobody solves */
         csimi_rigid_inertia_world(s, k, I);
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
-            linear[4 * c] += mass * (inverse_theta + h * damping[0]);
+            linear[4 * c] += push;
             b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * (s->rigid_gravity[k] * s->gravity[c]));
             b[3 + c] += inverse_theta * L[c] + h * wrench[3 + c];
         }
-        for (c = 0; c < 9; c++) angular[c] += (inverse_theta + h * damping[1]) * I[c];
+        for (c = 0; c < 9; c++) angular[c] += turn * I[c];
     }
 }
 

@@ -38,7 +38,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
     /* 0: no limit of the caller's on the pieces */
     return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p, 0) && csimi_coupled_open(&e->coupled, p),
-                       csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
+                       csimi_bodies_open(&e->bodies, p));
 }
 
 CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x) {

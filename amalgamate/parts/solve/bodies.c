@@ -107,12 +107,8 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
             csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
-            bool some = false;
-            for (r = 0; r < 9; ++r) {
-                to[r] = (csimi_wide)from[r];
-                some |= from[r] < 0 || from[r] > 0;
-            }
-            if (some) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
+            for (r = 0; r < 9; ++r) to[r] = (csimi_wide)from[r];
+            if (csimi_any(from, 9)) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
         }
     }
 }
@@ -153,7 +149,7 @@ static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
     for (i = 0; i < b->n; i = end) {
-        end = csimi_body_end(problem, i, &body);
+        if ((end = csimi_body_end(problem, i, &body)) < 0) return false;
         csimi_body_read(&problem->A, i, end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i);
         if (!csimi_body_factor(end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i)) return false;
         for (k = i; k < end; ++k) {
@@ -231,16 +227,17 @@ static void csimi_side_load(const csim_problem *p, const csim_side *side, const 
 }
 
 CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
-    int i, m;
+    int i, k, m;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world); /* from the contact frame to world axes */
-        csimi_side_load(p, &c->a, world, g);
-        for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
-        csimi_side_load(p, &c->b, world, g);
+        for (k = 0; k < 2; ++k) {
+            csimi_side_load(p, k ? &c->b : &c->a, world, g);
+            for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
+        }
     }
 }
 
@@ -286,18 +283,19 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
+    int m, k, b, end, sum = 0, first[2] = {0, 0}, last[2] = {0, 0}; /* of the bodies at hand: contacts of two bodies
+                                                                       follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
     if (!csimi_bodies_take(p)) return 0; /* rows on a coupled A are counted in coupled.c */
     for (m = 0; m < p->contact_count; ++m) {
-        const csim_side *side = &p->contacts[m].a;
-        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
+        for (b = 0; b < 2; ++b) {
+            const csim_side *side = b ? &p->contacts[m].b : &p->contacts[m].a;
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
-                const bool there = p->terms[k].block >= first && p->terms[k].block < last;
-                if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                const bool there = p->terms[k].block >= first[b] && p->terms[k].block < last[b];
+                if (!there) csimi_body_around(p, p->terms[k].block, first + b, last + b);
                 /* each side anew: where both are on one body this is more than is made */
-                if (!there || k == side->first) sum += last - first;
+                if (!there || k == side->first) sum += last[b] - first[b];
             }
         }
     }

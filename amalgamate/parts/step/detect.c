@@ -66,6 +66,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v; /* t: skin around the shape */
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
+    /* about the centre of mass; that of trees is 0: about the origin of the link */
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+    const csim_real far = csim_length(arm) + g->bound;
     d->frame->margin[shape] = 0;
     if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
@@ -90,10 +93,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (CSIMI_HAS_RIGID && b->motion != CSIM_STATIC) {
         const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
         turn = csimi_load3(u + 3);
         v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
-        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
+        speed = csim_length(csimi_load3(u)) + far * csim_length(turn);
         if (b->motion == CSIM_DYNAMIC) /* what the user pushes with in this step, and gravity beyond its single share */
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
@@ -101,6 +103,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
     d->object[d->count].v = v;
+    d->object[d->count].far = far;
     /* a ball that turns about its middle stays where it is */
     d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),

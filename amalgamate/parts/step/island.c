@@ -439,7 +439,8 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
+    /* rows of joints come last */
+    for (i = problem->contact_count; i > 0 && contact[i - 1] >= f->first_joint_row; i--) joints++;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked; /* elsewhere far is dear */
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -535,7 +536,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
     const int *contact = f->island_contacts + f->island_contact_first[island];
-    int n = f->island_first[island + 1] - f->island_first[island], i, k;
+    int n = f->island_first[island + 1] - f->island_first[island], i;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
@@ -586,13 +587,12 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1; /* not certified, though it was to be */
-        for (k = 0; k < 3; k++) {
-            f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k]; /* by which positions go */
-        }
+        csimi_store3(f->v + 3 * block[i], csimi_load3(p.solution.v + 3 * i));
+        if (f->moves) /* positions go by it */
+            csimi_store3(f->rep + 3 * block[i], csimi_load3(p.solution.move + 3 * i));
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
-        for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+        csimi_store3(f->lambda + 3 * contact[i], csimi_load3(p.solution.lambda + 3 * i));
     csimi_pop(arena, mark);
     return CSIM_OK;
 }

@@ -13,19 +13,18 @@ static const csim_real CSIMI_SAG_LEAST = CSIM_R(1e-6); /* m: all but this */
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
     const csimi_body *b = s->body + s->shape_body[shape];
-    csim_pose p = csimi_shape_pose(s, &s->state, shape);
-    if (b->kind == CSIM_RIGID) p.position = csimi_load3(s->state.com + 3 * b->rigid);
+    csim_pose p;
+    if (b->kind != CSIM_RIGID) return csimi_shape_pose(s, &s->state, shape);
+    p.position = csimi_load3(s->state.com + 3 * b->rigid);
+    p.rotation = csimi_load_quat(s->state.rotation + 4 * b->rigid);
     return p;
 }
 
 /* How far points of a shape may have moved by the turn from one pose of its body to another, m. */
-static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
-    const csim_geometry *g = s->shape + shape;
-    const csimi_body *body = s->body + s->shape_body[shape]; /* centre 0 of trees: poses about the link's origin */
-    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(body->centre));
+static csim_real csimi_turned_by(const csimi_object *o, csim_quat a, csim_quat b) {
     const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
     /* 2 sin(angle / 2) times the farthest arm: the longest chord */
-    return 2 * (g->bound + csim_length(arm)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+    return 2 * o->far * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b) {
@@ -81,8 +80,8 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     /* against each other: two that travel together have not moved */
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
-            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
-            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
+            csimi_turned_by(a, now[0].rotation, k->pose[0].rotation) +
+            csimi_turned_by(b, now[1].rotation, k->pose[1].rotation);
     return moved <= far;
 }
 

@@ -50,20 +50,9 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
 }
 #endif
 
-/* Velocity of one side of row c under the block velocities v. */
-static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) {
-    csim_real u[3] = {0, 0, 0};
-    int k;
-    for (k = 0; k < side.count; k++) {
-        const csim_term *t = f->terms + side.first + k;
-        csimi_addmul3(t->J, f->v + 3 * t->block, u); /* given motions have no terms: they are in phi */
-    }
-    return csimi_load3(u);
-}
-
 /* Tangential slip in world axes: J v and the part of phi that is not the gap's. */
 static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contact *c) {
-    const csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b));
+    const csim_vec3 relative = csimi_sides_velocity(f, c, f->v);
     const csim_vec3 t1 = csimi_load3(c->R + 3), t2 = csimi_load3(c->R + 6);
     return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
                     csim_scale(csim_dot(t2, relative) + c->phi[2], t2)); /* phi[1], phi[2]: moving ground and belts */

@@ -237,6 +237,7 @@ typedef struct csimi_object {
     csim_pose at;     /* of a shape, its local pose included */
     csim_vec3 v;      /* of its middle */
     csim_real turn;   /* how far turning may take its points beside that, m */
+    csim_real far;    /* its farthest point from the centre of mass, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -445,6 +446,7 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 /* Both sides of a row; phi += R (the velocity of what is given). */
 CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
                           const csimi_place *b, csim_vec3 point_b, csim_contact *c);
+CSIMI_FN csim_vec3 csimi_sides_velocity(const csimi_step_frame *f, const csim_contact *c, const csim_real *v);
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u); /* u += R J v_k */
 /* Half-step: components first and first + 1 hold at the end of the step. */
 CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);

@@ -29,9 +29,10 @@ static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state
 }
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
-    if (!csimi_place_has_axes(&c->a) || !csimi_place_has_axes(&c->b)) return 0; /* nodes would take it otherwise */
-    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
-                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+    const csim_real length = csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                                       csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+    if (!(length > 0) || !csimi_place_has_axes(&c->a)) return 0;
+    return csimi_place_has_axes(&c->b) ? length : 0; /* nodes would take it otherwise */
 }
 
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {

@@ -9,8 +9,10 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
     const csimi_body *b = s->body + slot;
     const size_t node = 3 * (size_t)b->first_node, edge = 4 * (size_t)b->first_frame;
     if (b->rigid >= 0) { /* as told: rounding may hide what the centre of mass did */
-        const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
-        return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+        csim_pose from, to;
+        if (csimi_differ(now->rotation + 4 * b->rigid, next->rotation + 4 * b->rigid, 4)) return true;
+        from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
+        return csimi_differ(&from.position.x, &to.position.x, 3);
     }
     if (b->tree >= 0) { /* reduced bodies too */
         const csimi_tree *t = now->tree + b->tree;

@@ -6,21 +6,22 @@
 /* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
 CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J,
                                     csim_real *moved) {
+    csim_term *t = f->terms + f->term_count;
     csim_side side;
-    int k;
-    side.first = f->term_count;
+    int k, count = 0;
     moved[0] = moved[1] = moved[2] = 0;
     for (k = 0; k < n; k++) {
-        csim_term *t = f->terms + f->term_count;
         if (f->skip[block[k]]) {
             csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
             continue;
         }
         t->block = block[k];
         CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
-        f->term_count++;
+        t++, count++;
     }
-    side.count = f->term_count - side.first;
+    side.first = f->term_count;
+    side.count = count;
+    f->term_count += count;
     return side;
 }
 
@@ -39,7 +40,7 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
     /* terms of what stands would be worked out only to be dropped */
     if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
     n = csimi_place_terms(s, p, point, block, J);
-    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, J) / f->theta; /* of a node: from A */
     return csimi_terms_side(f, n, block, J, moved);
 }
 
@@ -82,16 +83,24 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     return phi;
 }
 
+static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side, const csim_real *v) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    for (k = side.first; k < side.first + side.count; k++)
+        csimi_addmul3(f->terms[k].J, v + 3 * (size_t)f->terms[k].block, u);
+    return csimi_load3(u);
+}
+
+/* J v of the terms of a row, of side a less that of b; given motions have no terms: they are in phi. */
+CSIMI_FN csim_vec3 csimi_sides_velocity(const csimi_step_frame *f, const csim_contact *c, const csim_real *v) {
+    return csim_sub(csimi_side_velocity(f, c->a, v), csimi_side_velocity(f, c->b, v));
+}
+
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real a[3] = {0, 0, 0}, b[3] = {0, 0, 0};
-    int k;
-    for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, a);
-    for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, b);
-    for (k = 0; k < 3; k++) a[k] -= b[k];
-    csimi_addmul3(c->R, a, u);
+    csim_real relative[3];
+    csimi_store3(relative, csimi_sides_velocity(f, c, f->vk));
+    csimi_addmul3(c->R, relative, u);
 }
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:

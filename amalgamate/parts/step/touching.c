@@ -236,7 +236,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     /* a table is emptied in whole: no larger than these need */
     while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
         p->size /= 2;
-    for (i = 0; i < p->size; i++) p->table[i] = -1;
+    CSIMI_MEMSET(p->table, -1, sizeof *p->table * (size_t)p->size); /* all bits of -1 are set */
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
     /* first, so that ends are told in the order in which they began */

@@ -24,9 +24,8 @@ CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
 }
 
 CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
-    int i;
     r->table_size = csimi_table_size(count); /* at most what was laid out */
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    CSIMI_MEMSET(r->table, -1, sizeof *r->table * (size_t)r->table_size); /* all bits of -1 are set */
 }
 
 CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {

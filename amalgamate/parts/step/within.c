@@ -42,23 +42,22 @@ CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t 
 static void csimi_within_start(const csimi_step_frame *f, csimi_within *c, bool bounded) {
     /* a frame begins at v_k, a solve once more where it is, any other at the last representative velocity */
     const csim_real *v = bounded ? f->vk : f->again ? f->v : f->start;
-    int i, k;
-    for (i = 0; i < c->n; i++)
-        for (k = 0; k < 3; k++) c->solution->v[3 * i + k] = v[3 * (size_t)c->block[i] + (size_t)k];
+    int i;
+    for (i = 0; i < c->n; i++) csimi_store3(c->solution->v + 3 * i, csimi_load3(v + 3 * (size_t)c->block[i]));
     for (i = 0; i < c->count; i++)
-        for (k = 0; k < 3; k++) c->solution->lambda[3 * i + k] = f->lambda[3 * (size_t)c->contact[i] + (size_t)k];
+        csimi_store3(c->solution->lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)c->contact[i]));
 }
 
 /* Rows of a bounded frame: nothing is pushed out by phi; impulses start where the last substep ended. */
 static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
     const csim_real scale = csimi_warm_scale(w, f);
-    int i, k;
+    int i;
     for (i = 0; i < c->count; i++) {
         const csimi_found_contact *found = c->contact[i] < f->found_count ? f->found + c->contact[i] : NULL;
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
         /* rows without a gap, of joints and drives, have phi in its place */
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
-        for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
+        csimi_store3(c->pulse + 3 * i, csimi_load3(c->solution->lambda + 3 * i));
         c->phi[i] = c->rows[i].phi[0];
         if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push; /* springs push out in its place */
         if (last && last->bounded) {
@@ -101,12 +100,13 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
+        if (c->rotation[i]) continue; /* turns are no metres */
         for (k = 0; k < 3; k++) {
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > a->pushed) a->pushed = way; /* turns are no metres */
+        if (way > a->pushed) a->pushed = way;
     }
 }
 

@@ -16,7 +16,8 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
     if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
         p.rotation = csimi_rotation_of(state, b->rigid);
-        p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
+        p.position = csimi_load3(state->com + 3 * b->rigid);
+        if (csimi_any(b->centre, 3)) p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
     } else if (b->tree >= 0) {

@@ -52,9 +52,10 @@ CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held) {
 }
 
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
-    csimi_span span[CSIMI_SPANS];
-    int k = CSIMI_SPANS - 1;
-    csimi_spans(s, &s->state, span);
-    while (block < span[k].first) k--;
-    return span[k].owner(s, (block - span[k].first) / span[k].per);
+#define CSIMI_X(kind, axis, blocks, velocity_of, rep_of, force_of)                      \
+    if (block < blocks * s->count.axis) return csimi_##kind##_owner(s, block / blocks); \
+    block -= blocks * s->count.axis;
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+    return -1; /* no block of this world */
 }
