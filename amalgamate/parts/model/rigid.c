@@ -5,7 +5,10 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
     csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->rotation + 4 * (size_t)k));
     csim_real T[9];
     csimi_matmul(R.m, s->inertia + 9 * (size_t)k, T);
-    csimi_matmulT(T, R.m, I);
+    csimi_mul3(R.m, T, I); /* the first row of T R' */
+    I[4] = csim_dot(csimi_load3(T + 3), csimi_load3(R.m + 3));
+    I[5] = csim_dot(csimi_load3(T + 3), csimi_load3(R.m + 6));
+    I[8] = csim_dot(csimi_load3(T + 6), csimi_load3(R.m + 6));
     I[3] = I[1]; /* equal to rounding; a symmetric matrix stays symmetric to the bit */
     I[6] = I[2];
     I[7] = I[5];

@@ -107,7 +107,11 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
             csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
-            for (r = 0; r < 9; ++r) to[r] = (csimi_wide)from[r];
+            for (r = 0; r < 9; r += 3) {
+                to[r] = (csimi_wide)from[r];
+                to[r + 1] = (csimi_wide)from[r + 1];
+                to[r + 2] = (csimi_wide)from[r + 2];
+            }
             if (csimi_any(from, 9)) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
         }
     }

@@ -49,7 +49,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     }
     csimi_mark_held(s, f->skip);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
-    for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
+    CSIMI_MEMCPY(f->v, f->vk, sizeof(csim_real) * 3 * (size_t)f->blocks); /* stays for fixed and kinematic blocks */
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -231,8 +231,8 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
     if (csimi_keeps(w)) { /* rep starts a certified solve, and then is the velocity by which positions go */
         f->moves = true;
-        for (i = 0; i < 3 * f->blocks; i++)
-            if (!f->skip[i / 3]) f->v[i] = f->rep[i];
+        for (i = 0; i < f->blocks; i++)
+            if (!f->skip[i]) csimi_store3(f->v + 3 * i, csimi_load3(f->rep + 3 * i));
     }
     if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks); /* given: as led */
     if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
