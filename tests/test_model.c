@@ -1088,7 +1088,7 @@ TEST(place_terms_are_the_derivative_of_the_point) {
         }
         csimi_store3(up, csimi_place_velocity(&r.s, place, p));
         for (c = 0; c < 3; c++) NEAR(up[c], v[c], TOL(1e-14, 1e-5)); /* rounding of sums of order 10 */
-        NEAR(csimi_place_mass(&r.s, place, p), count ? 3 / trace : 0, TOL(1e-13, 1e-6));
+        NEAR(csimi_place_mass(&r.s, place, J), count ? 3 / trace : 0, TOL(1e-13, 1e-6));
         CHECK(csimi_place_free(&r.s, place) == (count > 0));
     }
     free(r.s.rigid_inverse);
