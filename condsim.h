@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 272eec8ae4bf0af9
+   Hash of the parts: 25aedfe91c68ab6c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3266,6 +3266,16 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+/* [w]x so that [w]x r = w x r */
+CSIM_INLINE void csimi_skew(const csim_real *w, csim_real *S) {
+    S[0] = S[4] = S[8] = 0;
+    S[1] = -w[2];
+    S[2] = w[1];
+    S[3] = w[2];
+    S[5] = -w[0];
+    S[6] = -w[1];
+    S[7] = w[0];
+}
 CSIM_INLINE csimi_bits csimi_bits_of(const csim_real *x) {
     csimi_bits bits;
     CSIMI_MEMCPY(&bits, x, sizeof bits);
@@ -3317,8 +3327,6 @@ CSIMI_FN void csimi_matmulT(const csim_real *A, const csim_real *B, csim_real *C
 CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C);
 /* Inverse of a general 3x3; false (and untouched) when |det| is below 1e-3 eps^2 of the scale cubed or not finite. */
 CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv);
-/* [w]x so that [w]x r = w x r */
-CSIMI_FN void csimi_skew(const csim_real *w, csim_real *S);
 
 /* Eigenvalues (ascending) and eigenvectors (columns of V, right-handed) of a symmetric 3x3, by Jacobi rotations. */
 CSIMI_FN void csimi_eigen_sym3(const csim_real *A, csim_real *eigenvalues, csim_real *V);
@@ -3767,8 +3775,6 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* The gyroscopic update of one angular velocity w (world axes) with inertia I[9] (axes of q). */
 CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
-/* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
-CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
 
 /* ---- material.c */
 
@@ -3862,8 +3868,8 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
 CSIMI_FN void csimi_place_prepare(csimi_state *s);
-/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. */
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. J: of its terms. */
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J);
 /* Whether any of its blocks is an unknown. */
 CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p);
 /* Whether two places are one point by construction: the same node, or the same body. */
@@ -6572,6 +6578,7 @@ typedef struct csimi_object {
     csim_pose at;     /* of a shape, its local pose included */
     csim_vec3 v;      /* of its middle */
     csim_real turn;   /* how far turning may take its points beside that, m */
+    csim_real far;    /* its farthest point from the centre of mass, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -6780,6 +6787,7 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 /* Both sides of a row; phi += R (the velocity of what is given). */
 CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
                           const csimi_place *b, csim_vec3 point_b, csim_contact *c);
+CSIMI_FN csim_vec3 csimi_sides_velocity(const csimi_step_frame *f, const csim_contact *c, const csim_real *v);
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u); /* u += R J v_k */
 /* Half-step: components first and first + 1 hold at the end of the step. */
 CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
@@ -7884,16 +7892,6 @@ CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv) {
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++) inv[3 * i + j] = C[3 * j + i] / det / scale;
     return true;
-}
-
-CSIMI_FN void csimi_skew(const csim_real *w, csim_real *S) {
-    S[0] = S[4] = S[8] = 0;
-    S[1] = -w[2];
-    S[2] = w[1];
-    S[3] = w[2];
-    S[5] = -w[0];
-    S[6] = -w[1];
-    S[7] = w[0];
 }
 
 /* Turns columns p and q of a 3x3 matrix: (p, q) <- (c p - s q, s p + c q). */
@@ -9154,17 +9152,13 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
     csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->rotation + 4 * (size_t)k));
     csim_real T[9];
     csimi_matmul(R.m, s->inertia + 9 * (size_t)k, T);
-    csimi_matmulT(T, R.m, I);
+    csimi_mul3(R.m, T, I); /* the first row of T R' */
+    I[4] = csim_dot(csimi_load3(T + 3), csimi_load3(R.m + 3));
+    I[5] = csim_dot(csimi_load3(T + 3), csimi_load3(R.m + 6));
+    I[8] = csim_dot(csimi_load3(T + 6), csimi_load3(R.m + 6));
     I[3] = I[1]; /* equal to rounding; a symmetric matrix stays symmetric to the bit */
     I[6] = I[2];
     I[7] = I[5];
-}
-
-CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J) {
-    const csim_real *com = s->com + 3 * (size_t)k;
-    csim_real minus_r[3];
-    csimi_store3(minus_r, csim_sub(csimi_load3(com), csimi_load3(world_point)));
-    csimi_skew(minus_r, J);
 }
 
 /* ---- The gyroscopic update, in the body frame and in double: I dw/dt = -w x I w. */
@@ -9310,16 +9304,17 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csim_real *angular = system->A.val + 9 * (size_t)system->A.diag[block + 1];
         csim_real *b = system->b + 3 * (size_t)block, I[9], L[3], mass = s->rigid_mass[k];
         const csim_real *vk = system->vk + 3 * (size_t)block, *wrench = s->wrench + 6 * (size_t)k;
-        const csim_real *damping = s->rigid_damping + 2 * (size_t)k;
+        const csim_real push = mass * (inverse_theta + h * s->rigid_damping[2 * (size_t)k]);
+        const csim_real turn = inverse_theta + h * s->rigid_damping[2 * (size_t)k + 1];
         if (s->rigid_mode[k] != CSIMI_FREE) continue; /* rows that nobody solves */
         csimi_rigid_inertia_world(s, k, I);
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
-            linear[4 * c] += mass * (inverse_theta + h * damping[0]);
+            linear[4 * c] += push;
             b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * (s->rigid_gravity[k] * s->gravity[c]));
             b[3 + c] += inverse_theta * L[c] + h * wrench[3 + c];
         }
-        for (c = 0; c < 9; c++) angular[c] += (inverse_theta + h * damping[1]) * I[c];
+        for (c = 0; c < 9; c++) angular[c] += turn * I[c];
     }
 }
 
@@ -10320,15 +10315,16 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
     const csimi_place_kind kind = csimi_place_kind_of(p);
-    csim_real x[3];
+    csim_real minus_r[3];
     if (kind == CSIMI_PLACE_GROUND) return 0;
     if (kind != CSIMI_PLACE_NODE && kind != CSIMI_PLACE_RIGID) return csimi_far_terms(s, p, point, block, J);
     csimi_place_scaled_identity(1, J);
     block[0] = kind == CSIMI_PLACE_NODE ? p->item : s->node_count + 2 * p->item;
     if (kind == CSIMI_PLACE_NODE) return 1;
     block[1] = block[0] + 1;
-    csimi_store3(x, point);
-    csimi_rigid_arm(s, p->item, x, J + 9);
+    /* -[r]x for r = point - centre of mass: the angular term of the point's velocity */
+    csimi_store3(minus_r, csim_sub(csimi_load3(s->com + 3 * (size_t)p->item), point));
+    csimi_skew(minus_r, J + 9);
     return 2;
 }
 
@@ -10352,15 +10348,13 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     }
 }
 
-CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J) {
     const csimi_place_kind kind = csimi_place_kind_of(p);
-    csim_real trace, x[3], J[9];
+    csim_real trace;
     if (!csimi_place_free(s, p)) return 0;
     if (kind == CSIMI_PLACE_NODE) return s->node_mass[p->item];
     if (kind != CSIMI_PLACE_RIGID) return csimi_far_mass(s, p);
-    csimi_store3(x, point);
-    csimi_rigid_arm(s, p->item, x, J);
-    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J, s->rigid_inverse + 9 * (size_t)p->item);
+    trace = csimi_arm_mobility(3 / s->rigid_mass[p->item], J + 9, s->rigid_inverse + 9 * (size_t)p->item);
     return trace > 0 ? 3 / trace : 0;
 }
 
@@ -20522,10 +20516,11 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
 static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
     ptrdiff_t j;
     int i, k;
-    for (i = 0; i < A->n; ++i)
-        for (j = A->row[i]; j < csimi_row_end(A, i); ++j)
-            if (!csimi_all_finite(A->val + 9 * j, 9))
-                return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
+    for (i = 0; i < A->n; ++i) {
+        if (csimi_all_finite(A->val + 9 * (ptrdiff_t)A->row[i], 9 * (csimi_row_end(A, i) - A->row[i]))) continue;
+        for (j = A->row[i]; csimi_all_finite(A->val + 9 * j, 9);) ++j; /* the row has one that is not */
+        return csimi_check_finite(place, "A.val, block ", (long)j, "", A->val + 9 * j, 9);
+    }
     for (i = 0; i < A->n; ++i)
         for (k = 0; k < 9; k += 4)
             if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
@@ -20989,7 +20984,7 @@ static void csimi_island_join(int *parent, int i, int j) {
         parent[a] = b;
 }
 
-/* First free block that a contact names, -1: none; joins all it names when parent is given. */
+/* Joins the free blocks that a contact names; the first of them, -1: none. */
 static int csimi_island_contact(const csim_contact *contact, const csim_term *terms, const unsigned char *skip,
                                 int *parent) {
     int side, k, first = -1;
@@ -21000,7 +20995,7 @@ static int csimi_island_contact(const csim_contact *contact, const csim_term *te
             if (skip && skip[block]) continue;
             if (first < 0)
                 first = block;
-            else if (parent)
+            else
                 csimi_island_join(parent, first, block);
         }
     }
@@ -21018,15 +21013,13 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
         for (k = A->row[i]; k < csimi_row_end(A, i); ++k)
             if (A->col[k] < i && !(skip && skip[A->col[k]])) csimi_island_join(parent, i, A->col[k]);
     }
-    for (i = 0; i < contact_count; ++i) (void)csimi_island_contact(contacts + i, terms, skip, parent);
+    for (i = 0; i < contact_count; ++i) contact_island[i] = csimi_island_contact(contacts + i, terms, skip, parent);
     for (i = 0; i < A->n; ++i) {
         const int root = csimi_island_root(parent, i);
         island[i] = skip && skip[i] ? -1 : root == i ? count++ : island[root];
     }
-    for (i = 0; i < contact_count; ++i) {
-        const int block = csimi_island_contact(contacts + i, terms, skip, NULL);
-        contact_island[i] = block < 0 ? -1 : island[block];
-    }
+    for (i = 0; i < contact_count; ++i)
+        if (contact_island[i] >= 0) contact_island[i] = island[contact_island[i]];
     return count;
 }
 
@@ -26082,12 +26075,12 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
             csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
-            bool some = false;
-            for (r = 0; r < 9; ++r) {
+            for (r = 0; r < 9; r += 3) {
                 to[r] = (csimi_wide)from[r];
-                some |= from[r] < 0 || from[r] > 0;
+                to[r + 1] = (csimi_wide)from[r + 1];
+                to[r + 2] = (csimi_wide)from[r + 2];
             }
-            if (some) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
+            if (csimi_any(from, 9)) on[i] |= 1u << j; /* stored zeros cost nothing in the factor either */
         }
     }
 }
@@ -26128,7 +26121,7 @@ static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
     for (i = 0; i < b->n; i = end) {
-        end = csimi_body_end(problem, i, &body);
+        if ((end = csimi_body_end(problem, i, &body)) < 0) return false;
         csimi_body_read(&problem->A, i, end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i);
         if (!csimi_body_factor(end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i)) return false;
         for (k = i; k < end; ++k) {
@@ -26206,16 +26199,17 @@ static void csimi_side_load(const csim_problem *p, const csim_side *side, const 
 }
 
 CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
-    int i, m;
+    int i, k, m;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         csimi_wide world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world); /* from the contact frame to world axes */
-        csimi_side_load(p, &c->a, world, g);
-        for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
-        csimi_side_load(p, &c->b, world, g);
+        for (k = 0; k < 2; ++k) {
+            csimi_side_load(p, k ? &c->b : &c->a, world, g);
+            for (i = 0; i < 3; ++i) world[i] = -world[i]; /* side b gets the reaction */
+        }
     }
 }
 
@@ -26261,18 +26255,19 @@ static void csimi_body_around(const csim_problem *p, int block, int *first, int 
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    int m, k, end, sum = 0, first = 0, last = 0; /* of the body at hand: contacts of a body follow each other */
+    int m, k, b, end, sum = 0, first[2] = {0, 0}, last[2] = {0, 0}; /* of the bodies at hand: contacts of two bodies
+                                                                       follow each other */
     if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
         return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
     if (!csimi_bodies_take(p)) return 0; /* rows on a coupled A are counted in coupled.c */
     for (m = 0; m < p->contact_count; ++m) {
-        const csim_side *side = &p->contacts[m].a;
-        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
+        for (b = 0; b < 2; ++b) {
+            const csim_side *side = b ? &p->contacts[m].b : &p->contacts[m].a;
             for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
-                const bool there = p->terms[k].block >= first && p->terms[k].block < last;
-                if (!there) csimi_body_around(p, p->terms[k].block, &first, &last);
+                const bool there = p->terms[k].block >= first[b] && p->terms[k].block < last[b];
+                if (!there) csimi_body_around(p, p->terms[k].block, first + b, last + b);
                 /* each side anew: where both are on one body this is more than is made */
-                if (!there || k == side->first) sum += last - first;
+                if (!there || k == side->first) sum += last[b] - first[b];
             }
         }
     }
@@ -26623,7 +26618,7 @@ CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
     /* 0: no limit of the caller's on the pieces */
     return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p, 0) && csimi_coupled_open(&e->coupled, p),
-                       csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
+                       csimi_bodies_open(&e->bodies, p));
 }
 
 CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x) {
@@ -34985,11 +34980,12 @@ CSIMI_FN void csimi_mark_held(const csimi_store *s, unsigned char *held) {
 }
 
 CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
-    csimi_span span[CSIMI_SPANS];
-    int k = CSIMI_SPANS - 1;
-    csimi_spans(s, &s->state, span);
-    while (block < span[k].first) k--;
-    return span[k].owner(s, (block - span[k].first) / span[k].per);
+#define CSIMI_X(kind, axis, blocks, velocity_of, rep_of, force_of)                      \
+    if (block < blocks * s->count.axis) return csimi_##kind##_owner(s, block / blocks); \
+    block -= blocks * s->count.axis;
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+    return -1; /* no block of this world */
 }
 
 /* ==== begin store/pose.c ======================================================================================== */
@@ -35010,7 +35006,8 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
     if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
         p.rotation = csimi_rotation_of(state, b->rigid);
-        p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
+        p.position = csimi_load3(state->com + 3 * b->rigid);
+        if (csimi_any(b->centre, 3)) p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
     } else if (b->tree >= 0) {
@@ -39811,9 +39808,8 @@ CSIMI_FN int csimi_slot_of(const csimi_last_table *r, uint64_t key) {
 }
 
 CSIMI_FN void csimi_last_clear(csimi_last_table *r, int count) {
-    int i;
     r->table_size = csimi_table_size(count); /* at most what was laid out */
-    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    CSIMI_MEMSET(r->table, -1, sizeof *r->table * (size_t)r->table_size); /* all bits of -1 are set */
 }
 
 CSIMI_FN void csimi_last_put(csimi_last_table *r, uint64_t key, int i) {
@@ -40196,19 +40192,18 @@ static const csim_real CSIMI_SAG_LEAST = CSIM_R(1e-6); /* m: all but this */
 /* Pose of what carries a shape, about its centre of mass where it has one. */
 static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
     const csimi_body *b = s->body + s->shape_body[shape];
-    csim_pose p = csimi_shape_pose(s, &s->state, shape);
-    if (b->kind == CSIM_RIGID) p.position = csimi_load3(s->state.com + 3 * b->rigid);
+    csim_pose p;
+    if (b->kind != CSIM_RIGID) return csimi_shape_pose(s, &s->state, shape);
+    p.position = csimi_load3(s->state.com + 3 * b->rigid);
+    p.rotation = csimi_load_quat(s->state.rotation + 4 * b->rigid);
     return p;
 }
 
 /* How far points of a shape may have moved by the turn from one pose of its body to another, m. */
-static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
-    const csim_geometry *g = s->shape + shape;
-    const csimi_body *body = s->body + s->shape_body[shape]; /* centre 0 of trees: poses about the link's origin */
-    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(body->centre));
+static csim_real csimi_turned_by(const csimi_object *o, csim_quat a, csim_quat b) {
     const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
     /* 2 sin(angle / 2) times the farthest arm: the longest chord */
-    return 2 * (g->bound + csim_length(arm)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+    return 2 * o->far * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
 }
 
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b) {
@@ -40264,8 +40259,8 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     /* against each other: two that travel together have not moved */
     moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
                                  csim_sub(now[1].position, k->pose[1].position))) +
-            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
-            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
+            csimi_turned_by(a, now[0].rotation, k->pose[0].rotation) +
+            csimi_turned_by(b, now[1].rotation, k->pose[1].rotation);
     return moved <= far;
 }
 
@@ -42152,6 +42147,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v; /* t: skin around the shape */
     csim_pose at = csim_pose_mul(pose, g->local);
     const csim_vec3 x = csim_pose_point(at, g->centre);
+    /* about the centre of mass; that of trees is 0: about the origin of the link */
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+    const csim_real far = csim_length(arm) + g->bound;
     d->frame->margin[shape] = 0;
     if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
@@ -42176,10 +42174,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (CSIMI_HAS_RIGID && b->motion != CSIM_STATIC) {
         const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
         turn = csimi_load3(u + 3);
         v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
-        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
+        speed = csim_length(csimi_load3(u)) + far * csim_length(turn);
         if (b->motion == CSIM_DYNAMIC) /* what the user pushes with in this step, and gravity beyond its single share */
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
@@ -42187,6 +42184,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
     d->object[d->count].v = v;
+    d->object[d->count].far = far;
     /* a ball that turns about its middle stays where it is */
     d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
@@ -42367,21 +42365,22 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
 CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J,
                                     csim_real *moved) {
+    csim_term *t = f->terms + f->term_count;
     csim_side side;
-    int k;
-    side.first = f->term_count;
+    int k, count = 0;
     moved[0] = moved[1] = moved[2] = 0;
     for (k = 0; k < n; k++) {
-        csim_term *t = f->terms + f->term_count;
         if (f->skip[block[k]]) {
             csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
             continue;
         }
         t->block = block[k];
         CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
-        f->term_count++;
+        t++, count++;
     }
-    side.count = f->term_count - side.first;
+    side.first = f->term_count;
+    side.count = count;
+    f->term_count += count;
     return side;
 }
 
@@ -42400,7 +42399,7 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
     /* terms of what stands would be worked out only to be dropped */
     if (csimi_stands(f, s, p)) return csimi_terms_side(f, 0, NULL, NULL, moved);
     n = csimi_place_terms(s, p, point, block, J);
-    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, J) / f->theta; /* of a node: from A */
     return csimi_terms_side(f, n, block, J, moved);
 }
 
@@ -42443,16 +42442,24 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     return phi;
 }
 
+static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side, const csim_real *v) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    for (k = side.first; k < side.first + side.count; k++)
+        csimi_addmul3(f->terms[k].J, v + 3 * (size_t)f->terms[k].block, u);
+    return csimi_load3(u);
+}
+
+/* J v of the terms of a row, of side a less that of b; given motions have no terms: they are in phi. */
+CSIMI_FN csim_vec3 csimi_sides_velocity(const csimi_step_frame *f, const csim_contact *c, const csim_real *v) {
+    return csim_sub(csimi_side_velocity(f, c->a, v), csimi_side_velocity(f, c->b, v));
+}
+
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
 CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real a[3] = {0, 0, 0}, b[3] = {0, 0, 0};
-    int k;
-    for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, a);
-    for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, b);
-    for (k = 0; k < 3; k++) a[k] -= b[k];
-    csimi_addmul3(c->R, a, u);
+    csim_real relative[3];
+    csimi_store3(relative, csimi_sides_velocity(f, c, f->vk));
+    csimi_addmul3(c->R, relative, u);
 }
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
@@ -42682,9 +42689,10 @@ static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state
 }
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
-    if (!csimi_place_has_axes(&c->a) || !csimi_place_has_axes(&c->b)) return 0; /* nodes would take it otherwise */
-    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
-                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+    const csim_real length = csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                                       csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+    if (!(length > 0) || !csimi_place_has_axes(&c->a)) return 0;
+    return csimi_place_has_axes(&c->b) ? length : 0; /* nodes would take it otherwise */
 }
 
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {
@@ -44296,23 +44304,22 @@ CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t 
 static void csimi_within_start(const csimi_step_frame *f, csimi_within *c, bool bounded) {
     /* a frame begins at v_k, a solve once more where it is, any other at the last representative velocity */
     const csim_real *v = bounded ? f->vk : f->again ? f->v : f->start;
-    int i, k;
-    for (i = 0; i < c->n; i++)
-        for (k = 0; k < 3; k++) c->solution->v[3 * i + k] = v[3 * (size_t)c->block[i] + (size_t)k];
+    int i;
+    for (i = 0; i < c->n; i++) csimi_store3(c->solution->v + 3 * i, csimi_load3(v + 3 * (size_t)c->block[i]));
     for (i = 0; i < c->count; i++)
-        for (k = 0; k < 3; k++) c->solution->lambda[3 * i + k] = f->lambda[3 * (size_t)c->contact[i] + (size_t)k];
+        csimi_store3(c->solution->lambda + 3 * i, csimi_load3(f->lambda + 3 * (size_t)c->contact[i]));
 }
 
 /* Rows of a bounded frame: nothing is pushed out by phi; impulses start where the last substep ended. */
 static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
     const csim_real scale = csimi_warm_scale(w, f);
-    int i, k;
+    int i;
     for (i = 0; i < c->count; i++) {
         const csimi_found_contact *found = c->contact[i] < f->found_count ? f->found + c->contact[i] : NULL;
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
         /* rows without a gap, of joints and drives, have phi in its place */
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
-        for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
+        csimi_store3(c->pulse + 3 * i, csimi_load3(c->solution->lambda + 3 * i));
         c->phi[i] = c->rows[i].phi[0];
         if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push; /* springs push out in its place */
         if (last && last->bounded) {
@@ -44355,12 +44362,13 @@ static void csimi_within_keep(const csim_world *w, csimi_step_frame *f, const cs
     }
     for (i = 0; i < c->n && a->bounded; i++) {
         double way = 0;
+        if (c->rotation[i]) continue; /* turns are no metres */
         for (k = 0; k < 3; k++) {
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
         way = (double)csimi_sqrt64((csimi_wide)way);
-        if (!c->rotation[i] && way > a->pushed) a->pushed = way; /* turns are no metres */
+        if (way > a->pushed) a->pushed = way;
     }
 }
 
@@ -44926,7 +44934,8 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
+    /* rows of joints come last */
+    for (i = problem->contact_count; i > 0 && contact[i - 1] >= f->first_joint_row; i--) joints++;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked; /* elsewhere far is dear */
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -45022,7 +45031,7 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
     const int *contact = f->island_contacts + f->island_contact_first[island];
-    int n = f->island_first[island + 1] - f->island_first[island], i, k;
+    int n = f->island_first[island + 1] - f->island_first[island], i;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
@@ -45073,13 +45082,12 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
                           "finite numbers; the step was undone");
     for (i = 0; i < n; i++) {
         if (a->outcome.result > CSIM_RESULT_UNCHECKED) f->missed[block[i]] = 1; /* not certified, though it was to be */
-        for (k = 0; k < 3; k++) {
-            f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
-            if (f->moves) f->rep[3 * block[i] + k] = p.solution.move[3 * i + k]; /* by which positions go */
-        }
+        csimi_store3(f->v + 3 * block[i], csimi_load3(p.solution.v + 3 * i));
+        if (f->moves) /* positions go by it */
+            csimi_store3(f->rep + 3 * block[i], csimi_load3(p.solution.move + 3 * i));
     }
     for (i = 0; i < contacts && !CSIMI_IN_PLACE; i++)
-        for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+        csimi_store3(f->lambda + 3 * contact[i], csimi_load3(p.solution.lambda + 3 * i));
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -47011,20 +47019,9 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
 }
 #endif
 
-/* Velocity of one side of row c under the block velocities v. */
-static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) {
-    csim_real u[3] = {0, 0, 0};
-    int k;
-    for (k = 0; k < side.count; k++) {
-        const csim_term *t = f->terms + side.first + k;
-        csimi_addmul3(t->J, f->v + 3 * t->block, u); /* given motions have no terms: they are in phi */
-    }
-    return csimi_load3(u);
-}
-
 /* Tangential slip in world axes: J v and the part of phi that is not the gap's. */
 static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contact *c) {
-    const csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b));
+    const csim_vec3 relative = csimi_sides_velocity(f, c, f->v);
     const csim_vec3 t1 = csimi_load3(c->R + 3), t2 = csimi_load3(c->R + 6);
     return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
                     csim_scale(csim_dot(t2, relative) + c->phi[2], t2)); /* phi[1], phi[2]: moving ground and belts */
@@ -47626,7 +47623,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     /* a table is emptied in whole: no larger than these need */
     while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
         p->size /= 2;
-    for (i = 0; i < p->size; i++) p->table[i] = -1;
+    CSIMI_MEMSET(p->table, -1, sizeof *p->table * (size_t)p->size); /* all bits of -1 are set */
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
     /* first, so that ends are told in the order in which they began */
@@ -47687,8 +47684,10 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
     const csimi_body *b = s->body + slot;
     const size_t node = 3 * (size_t)b->first_node, edge = 4 * (size_t)b->first_frame;
     if (b->rigid >= 0) { /* as told: rounding may hide what the centre of mass did */
-        const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
-        return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+        csim_pose from, to;
+        if (csimi_differ(now->rotation + 4 * b->rigid, next->rotation + 4 * b->rigid, 4)) return true;
+        from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
+        return csimi_differ(&from.position.x, &to.position.x, 3);
     }
     if (b->tree >= 0) { /* reduced bodies too */
         const csimi_tree *t = now->tree + b->tree;
@@ -48228,7 +48227,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     }
     csimi_mark_held(s, f->skip);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
-    for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
+    CSIMI_MEMCPY(f->v, f->vk, sizeof(csim_real) * 3 * (size_t)f->blocks); /* stays for fixed and kinematic blocks */
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -48410,8 +48409,8 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
     if (csimi_keeps(w)) { /* rep starts a certified solve, and then is the velocity by which positions go */
         f->moves = true;
-        for (i = 0; i < 3 * f->blocks; i++)
-            if (!f->skip[i / 3]) f->v[i] = f->rep[i];
+        for (i = 0; i < f->blocks; i++)
+            if (!f->skip[i]) csimi_store3(f->v + 3 * i, csimi_load3(f->rep + 3 * i));
     }
     if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks); /* given: as led */
     if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
