@@ -66,7 +66,7 @@ typedef struct csimi_bounded {
     bool lumps;                  /* the bodies of lumped, not those of the problem */
     csimi_normal *normal;
     csimi_tangent *tangent;
-    csimi_bounded_row *row;
+    csimi_bounded_row *row; /* behind the last of slow contacts, the first of which is row[-1]; see the layout */
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
     csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
@@ -89,6 +89,7 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
                                  const csim_problem_size *size) {
     const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts; /* 8: the ground */
     csim_problem_size own = *size;
+    size_t rows;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0; /* A' has bodies of at most four blocks, whatever A names */
@@ -98,21 +99,25 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
+    rows = arena->used;
     s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
     if (kind != CSIMI_BOUNDED_COUPLED) s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
 #ifdef CSIMI_COUPLES
     else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
 #endif
+    /* what rows are made of has served when the certificate wants its room */
+    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
+    if (arena->used - rows < s->scratch_bytes) csimi_push(arena, s->scratch_bytes - (arena->used - rows), 1);
+    s->scratch = s->inverse;
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
+    /* a contact is quick or slow: tangents stand from the front, rows, which are smaller, from the back */
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
-    s->row = CSIMI_PUSH(arena, csimi_bounded_row, contacts);
+    if (s->tangent) s->row = (csimi_bounded_row *)(void *)(arena->base + arena->used);
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
     s->step = CSIMI_PUSH(arena, csim_real, numbers);
     s->sum = CSIMI_PUSH(arena, csim_real, 3 * contacts);
     s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)size->blocks);
-    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
-    s->scratch = csimi_push(arena, s->scratch_bytes, 1);
 }
 
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params) {
@@ -329,15 +334,15 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
 }
 
 static void csimi_slow_warm(csimi_bounded *s) {
-    const csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) csimi_slow_push(s, r, r->lambda);
+    const csimi_bounded_row *r = s->row, *end = r - s->slow;
+    while (r-- > end) csimi_slow_push(s, r, r->lambda);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
 static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
     const csim_real substeps = (csim_real)s->substeps;
-    csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) {
+    csimi_bounded_row *r = s->row, *end = r - s->slow;
+    while (r-- > end) {
         csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
         int k;
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
@@ -435,9 +440,9 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
 }
 
 static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
-    csimi_bounded_row *r = s->row, *end = r + s->slow;
+    csimi_bounded_row *r = s->row, *end = r - s->slow;
     int k;
-    for (; r < end; ++r) {
+    while (r-- > end) {
         csim_real *sum = s->sum + 3 * (ptrdiff_t)r->index;
         if (csimi_bounded_frictional(r->contact->law))
             csimi_slow_touch(s, r, time);
@@ -587,7 +592,7 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
 static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
                             const csim_real *W, const csim_real *lambda) {
     const csim_contact *c = s->problem->contacts + m;
-    csimi_bounded_row *r = s->row + s->slow++;
+    csimi_bounded_row *r = s->row - ++s->slow;
     csim_real M[9];
     int k, i;
     CSIMI_MEMSET(r, 0, sizeof *r);
@@ -727,8 +732,8 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         out[1] = s->tangent[i].lambda[0] * substeps;
         out[2] = s->tangent[i].lambda[1] * substeps;
     }
-    for (i = 0; i < s->slow; ++i)
-        for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
+    for (i = 1; i <= s->slow; ++i)
+        for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[-i].index + k] = s->row[-i].lambda[k] * substeps;
 }
 
 static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p,

@@ -2,7 +2,7 @@
 #include "private.h"
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    size_t objects = (size_t)n->shapes + (size_t)n->bodies; /* one a shape, one a body of nodes */
+    size_t objects = (size_t)csimi_most_objects(n);
     d->object = CSIMI_PUSH(arena, csimi_object, objects);
     d->lower = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->upper = CSIMI_PUSH(arena, csim_real, 3 * objects);

@@ -6,8 +6,7 @@
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    /* the tree of boxes has a leaf for each shape, edge of a cable and other body of nodes at most */
-    const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    const size_t leaves = csimi_has_bed(n) ? (size_t)csimi_look_leaves(n) : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
 }

@@ -2,7 +2,6 @@
    larger than what they hold, so that what moves little costs a comparison. */
 #include "private.h"
 
-static int csimi_look_leaves(const csimi_counts *n) { return n->shapes + n->frames + n->bodies; }
 static size_t csimi_look_boxes(const csimi_counts *n) {
     return n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
 }

@@ -639,6 +639,9 @@ CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec
 
 /* ---- look.c: keeping csimi_look */
 
+/* Shapes, and bodies of nodes, each of which has one at least; leaves of the tree: those, and edges of cables. */
+CSIM_INLINE int csimi_most_objects(const csimi_counts *n) { return n->shapes + csimi_imin(n->bodies, n->nodes); }
+CSIM_INLINE int csimi_look_leaves(const csimi_counts *n) { return csimi_most_objects(n) + n->frames; }
 CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n);
 CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from);
