@@ -70,7 +70,7 @@ typedef struct csimi_bounded {
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
     csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
-    csim_real *inverse;        /* [36 n] of each body of two blocks: E^-1, by rows of four */
+    csim_real *inverse;        /* [18 n] of each body of two blocks: E^-1, by rows of four */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -100,7 +100,7 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     rows = arena->used;
-    s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
+    s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 18 * (size_t)size->blocks);
     if (kind != CSIMI_BOUNDED_COUPLED) s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
 #ifdef CSIMI_COUPLES
     else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
@@ -518,7 +518,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
     for (i = 0; i < s->n && !s->basis.couples; i += e->size[i]) {
         /* E^-1 is C above, D below on the diagonal and D (-E_10) C between */
         const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[i], *E = C + 18, *D = E + 9;
-        csim_real *to = s->inverse + 36 * (ptrdiff_t)i;
+        csim_real *to = s->inverse + 18 * (ptrdiff_t)i;
         if (e->size[i] != 2) continue;
         for (k = 0; k < 36; ++k) to[k] = 0;
         for (r = 0; r < 3; ++r)
@@ -543,7 +543,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
         const csim_side *on = side ? &c->b : &c->a;
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = p->terms[k].block, at = block == body[0] || block == body[0] + 1 ? 0 : 1;
-            const csim_real *inverse = s->inverse + 36 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
+            const csim_real *inverse = s->inverse + 18 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
             const csim_real *E = inverse + (block > body[at] ? 12 : 0);
             csim_real own[12];
             if (!csimi_is_identity(p->terms[k].J)) {
