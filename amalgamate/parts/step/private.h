@@ -151,6 +151,7 @@ typedef struct csimi_step_frame {
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
+    int *term_block;        /* [csimi_most_terms] blocks of the world, while islands are solved and terms have theirs */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */

@@ -84,23 +84,17 @@ static void csimi_order_rows(const csimi_step_frame *f, int *from) {
 /* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. */
 static void csimi_to_islands(csimi_step_frame *f) {
     int k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->local[f->terms[k].block];
+    for (k = 0; k < f->term_count; k++) {
+        f->term_block[k] = f->terms[k].block; /* numbers in islands repeat: kept to go back */
+        f->terms[k].block = f->local[f->terms[k].block];
+    }
     csimi_order_rows(f, f->island_contacts);
-}
-
-static void csimi_side_to_world(const csimi_step_frame *f, const csim_side *side, const int *block) {
-    int k;
-    for (k = side->first; k < side->first + side->count; k++) f->terms[k].block = block[f->terms[k].block];
 }
 
 static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
-    int *back = CSIMI_PUSH(arena, int, f->contact_count), i, k;
-    for (i = 0; i < f->island_count; i++) /* numbers in islands repeat; no two rows share a term */
-        for (k = f->island_contact_first[i]; k < f->island_contact_first[i + 1]; k++) {
-            csimi_side_to_world(f, &f->contacts[k].a, f->island_blocks + f->island_first[i]);
-            csimi_side_to_world(f, &f->contacts[k].b, f->island_blocks + f->island_first[i]);
-        }
+    int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
+    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
     for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k; /* the inverse order */
     csimi_order_rows(f, back);
     csimi_pop(arena, mark);

@@ -203,9 +203,8 @@ static void csimi_expect_room(csimi_counts *n) {
 /* A world that grows takes a quarter more than it had of what needs more room, so that adding bodies one by one costs
    linear time, and no more than that: a body takes kilobytes with its contacts. */
 static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
-#define CSIMI_X(axis)                                                                \
-    if (n->axis > had->axis && had->axis > 0) \
-        n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 4));
+#define CSIMI_X(axis) \
+    if (n->axis > had->axis) n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 4));
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     csimi_expect_room(n);
