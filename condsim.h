@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 25aedfe91c68ab6c
+   Hash of the parts: bccdcedde39161fb
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6146,6 +6146,9 @@ CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec
 
 /* ---- look.c: keeping csimi_look */
 
+/* Shapes, and bodies of nodes, each of which has one at least; leaves of the tree: those, and edges of cables. */
+CSIM_INLINE int csimi_most_objects(const csimi_counts *n) { return n->shapes + csimi_imin(n->bodies, n->nodes); }
+CSIM_INLINE int csimi_look_leaves(const csimi_counts *n) { return csimi_most_objects(n) + n->frames; }
 CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n);
 CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from);
@@ -32317,11 +32320,11 @@ typedef struct csimi_bounded {
     bool lumps;                  /* the bodies of lumped, not those of the problem */
     csimi_normal *normal;
     csimi_tangent *tangent;
-    csimi_bounded_row *row;
+    csimi_bounded_row *row; /* behind the last of slow contacts, the first of which is row[-1]; see the layout */
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
     csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
-    csim_real *inverse;        /* [36 n] of each body of two blocks: E^-1, by rows of four */
+    csim_real *inverse;        /* [18 n] of each body of two blocks: E^-1, by rows of four */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
@@ -32340,6 +32343,7 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
                                  const csim_problem_size *size) {
     const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts; /* 8: the ground */
     csim_problem_size own = *size;
+    size_t rows;
     int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0; /* A' has bodies of at most four blocks, whatever A names */
@@ -32349,21 +32353,25 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
-    s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 36 * (size_t)size->blocks);
+    rows = arena->used;
+    s->inverse = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_COUPLED ? 0 : 18 * (size_t)size->blocks);
     if (kind != CSIMI_BOUNDED_COUPLED) s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
 #ifdef CSIMI_COUPLES
     else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
 #endif
+    /* what rows are made of has served when the certificate wants its room */
+    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
+    if (arena->used - rows < s->scratch_bytes) csimi_push(arena, s->scratch_bytes - (arena->used - rows), 1);
+    s->scratch = s->inverse;
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
+    /* a contact is quick or slow: tangents stand from the front, rows, which are smaller, from the back */
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
-    s->row = CSIMI_PUSH(arena, csimi_bounded_row, contacts);
+    if (s->tangent) s->row = (csimi_bounded_row *)(void *)(arena->base + arena->used);
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
     s->step = CSIMI_PUSH(arena, csim_real, numbers);
     s->sum = CSIMI_PUSH(arena, csim_real, 3 * contacts);
     s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)size->blocks);
-    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
-    s->scratch = csimi_push(arena, s->scratch_bytes, 1);
 }
 
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params) {
@@ -32580,15 +32588,15 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
 }
 
 static void csimi_slow_warm(csimi_bounded *s) {
-    const csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) csimi_slow_push(s, r, r->lambda);
+    const csimi_bounded_row *r = s->row, *end = r - s->slow;
+    while (r-- > end) csimi_slow_push(s, r, r->lambda);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
 static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
     const csim_real substeps = (csim_real)s->substeps;
-    csimi_bounded_row *r = s->row, *end = r + s->slow;
-    for (; r < end; ++r) {
+    csimi_bounded_row *r = s->row, *end = r - s->slow;
+    while (r-- > end) {
         csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
         int k;
         CSIMI_MEMCPY(next, r->lambda, sizeof next);
@@ -32686,9 +32694,9 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
 }
 
 static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
-    csimi_bounded_row *r = s->row, *end = r + s->slow;
+    csimi_bounded_row *r = s->row, *end = r - s->slow;
     int k;
-    for (; r < end; ++r) {
+    while (r-- > end) {
         csim_real *sum = s->sum + 3 * (ptrdiff_t)r->index;
         if (csimi_bounded_frictional(r->contact->law))
             csimi_slow_touch(s, r, time);
@@ -32764,7 +32772,7 @@ static void csimi_quick_bodies(csimi_bounded *s) {
     for (i = 0; i < s->n && !s->basis.couples; i += e->size[i]) {
         /* E^-1 is C above, D below on the diagonal and D (-E_10) C between */
         const csimi_wide *C = e->factor + 9 * (ptrdiff_t)e->row[i], *E = C + 18, *D = E + 9;
-        csim_real *to = s->inverse + 36 * (ptrdiff_t)i;
+        csim_real *to = s->inverse + 18 * (ptrdiff_t)i;
         if (e->size[i] != 2) continue;
         for (k = 0; k < 36; ++k) to[k] = 0;
         for (r = 0; r < 3; ++r)
@@ -32789,7 +32797,7 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
         const csim_side *on = side ? &c->b : &c->a;
         for (k = on->first; k < on->first + on->count; ++k) {
             const int block = p->terms[k].block, at = block == body[0] || block == body[0] + 1 ? 0 : 1;
-            const csim_real *inverse = s->inverse + 36 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
+            const csim_real *inverse = s->inverse + 18 * (ptrdiff_t)body[at], sign = side ? -CSIM_R(1.0) : 1;
             const csim_real *E = inverse + (block > body[at] ? 12 : 0);
             csim_real own[12];
             if (!csimi_is_identity(p->terms[k].J)) {
@@ -32838,7 +32846,7 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
 static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
                             const csim_real *W, const csim_real *lambda) {
     const csim_contact *c = s->problem->contacts + m;
-    csimi_bounded_row *r = s->row + s->slow++;
+    csimi_bounded_row *r = s->row - ++s->slow;
     csim_real M[9];
     int k, i;
     CSIMI_MEMSET(r, 0, sizeof *r);
@@ -32978,8 +32986,8 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         out[1] = s->tangent[i].lambda[0] * substeps;
         out[2] = s->tangent[i].lambda[1] * substeps;
     }
-    for (i = 0; i < s->slow; ++i)
-        for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
+    for (i = 1; i <= s->slow; ++i)
+        for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[-i].index + k] = s->row[-i].lambda[k] * substeps;
 }
 
 static CSIMI_NOINLINE csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p,
@@ -34013,7 +34021,6 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 /* store/look: keeps the tree that queries look into current in every call that moves something. Boxes of leaves are
    larger than what they hold, so that what moves little costs a comparison. */
 
-static int csimi_look_leaves(const csimi_counts *n) { return n->shapes + n->frames + n->bodies; }
 static size_t csimi_look_boxes(const csimi_counts *n) {
     return n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
 }
@@ -34461,17 +34468,13 @@ static void csimi_expect_room(csimi_counts *n) {
     n->matrix_blocks = csimi_imax(n->matrix_blocks, csimi_most_items(n->nodes + (int64_t)4 * n->rigids));
 }
 
-/* A world that grows takes half as much again as it had of what needs more room, so that adding bodies one by one costs
-   linear time; of contacts and pairs, which steps find, a quarter. */
+/* A world that grows takes a quarter more than it had of what needs more room, so that adding bodies one by one costs
+   linear time, and no more than that: a body takes kilobytes with its contacts. */
 static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
-    const int contacts = n->contacts, pairs = n->pairs;
-#define CSIMI_X(axis)                                                                \
-    if (n->axis > had->axis && had->axis > 0) \
-        n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 2));
+#define CSIMI_X(axis) \
+    if (n->axis > had->axis) n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 4));
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
-    n->contacts = contacts > had->contacts ? csimi_imax(contacts, had->contacts + had->contacts / 4) : contacts;
-    n->pairs = pairs > had->pairs ? csimi_imax(pairs, had->pairs + had->pairs / 4) : pairs;
     csimi_expect_room(n);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
@@ -39924,8 +39927,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
 /* ---- what lies in bed near what is awake */
 
 CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    /* the tree of boxes has a leaf for each shape, edge of a cable and other body of nodes at most */
-    const size_t leaves = csimi_has_bed(n) ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    const size_t leaves = csimi_has_bed(n) ? (size_t)csimi_look_leaves(n) : 0;
     d->near = CSIMI_PUSH(arena, uint64_t, leaves);
     d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
 }
@@ -42083,7 +42085,7 @@ CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *are
 /* step/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
-    size_t objects = (size_t)n->shapes + (size_t)n->bodies; /* one a shape, one a body of nodes */
+    size_t objects = (size_t)csimi_most_objects(n);
     d->object = CSIMI_PUSH(arena, csimi_object, objects);
     d->lower = CSIMI_PUSH(arena, csim_real, 3 * objects);
     d->upper = CSIMI_PUSH(arena, csim_real, 3 * objects);
