@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: bccdcedde39161fb
+   Hash of the parts: c94a7576fe819077
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -442,10 +442,7 @@ typedef struct csim_pose {
 } csim_pose;
 
 CSIM_INLINE csim_vec3 csim_v3(csim_real x, csim_real y, csim_real z) {
-    csim_vec3 v;
-    v.x = x;
-    v.y = y;
-    v.z = z;
+    const csim_vec3 v = {x, y, z};
     return v;
 }
 CSIM_INLINE csim_vec3 csim_add(csim_vec3 a, csim_vec3 b) { return csim_v3(a.x + b.x, a.y + b.y, a.z + b.z); }
@@ -461,9 +458,7 @@ CSIM_INLINE csim_vec3 csim_cross(csim_vec3 a, csim_vec3 b) {
 }
 
 CSIM_INLINE csim_quat csim_quat_identity(void) {
-    csim_quat q;
-    q.w = 1;
-    q.x = q.y = q.z = 0;
+    const csim_quat q = {1, 0, 0, 0};
     return q;
 }
 CSIM_INLINE csim_quat csim_quat_mul(csim_quat a, csim_quat b) {
@@ -3240,11 +3235,7 @@ CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1
 /* w x y z */
 CSIM_INLINE void csimi_store_quat(csim_real *p, csim_quat q) { p[0] = q.w; p[1] = q.x; p[2] = q.y; p[3] = q.z; }
 CSIM_INLINE csim_quat csimi_load_quat(const csim_real *p) {
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
+    const csim_quat q = {p[0], p[1], p[2], p[3]};
     return q;
 }
 /* y = M x, y += M x, y += M' x for one 3x3 block */
@@ -13382,35 +13373,32 @@ static const unsigned char csimi_box_edge_vertex[24] = {0, 1, 2, 3, 4, 5, 6, 7, 
 static const unsigned char csimi_box_edge_face[24] = {2, 4, 3, 4, 2, 5, 3, 5, 0, 4, 1, 4,
                                                       0, 5, 1, 5, 0, 2, 1, 2, 0, 3, 1, 3};
 
+static const csimi_polytope csimi_box_form = {
+    8, 6, 12, NULL, csimi_box_normal, NULL, csimi_box_face_start, csimi_box_face_vertex, csimi_box_edge_vertex,
+    csimi_box_edge_face, true, {0}, {0}, 0};
+
 static void csimi_polytope_box(csimi_polytope *p, csim_vec3 half) {
     int i;
+    *p = csimi_box_form;
     for (i = 0; i < 8; i++)
         csimi_store3(p->box_vertex + 3 * i,
                      csim_v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z));
     p->box_offset[0] = p->box_offset[1] = half.x;
     p->box_offset[2] = p->box_offset[3] = half.y;
     p->box_offset[4] = p->box_offset[5] = half.z;
-    p->vertex_count = 8;
-    p->face_count = 6;
-    p->edge_count = 12;
     p->vertex = p->box_vertex;
-    p->normal = csimi_box_normal;
     p->offset = p->box_offset;
-    p->face_start = csimi_box_face_start;
-    p->face_vertex = csimi_box_face_vertex;
-    p->edge_vertex = csimi_box_edge_vertex;
-    p->edge_face = csimi_box_edge_face;
     p->size = 2 * csimi_max(half.x, csimi_max(half.y, half.z));
 }
 
 CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const csim_hull_data *hulls) {
     const csim_hull_data *h;
-    p->box = csimi_shape_is(g, CSIM_SHAPE_BOX);
-    if (p->box) {
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX)) {
         csimi_polytope_box(p, g->half);
         return;
     }
     h = hulls + g->hull;
+    p->box = false;
     p->vertex_count = h->vertex_count;
     p->face_count = h->face_count;
     p->edge_count = h->edge_count;
@@ -13428,18 +13416,15 @@ static const short csimi_facet_face_start[2] = {0, 3};
 static const unsigned char csimi_facet_face_vertex[3] = {0, 1, 2};
 static const unsigned char csimi_facet_edge_vertex[6] = {0, 1, 1, 2, 2, 0};
 static const unsigned char csimi_facet_edge_face[6] = {0, 1, 0, 2, 0, 3};
+static const csimi_polytope csimi_facet_form = {
+    3, 1, 3, NULL, NULL, NULL, csimi_facet_face_start, csimi_facet_face_vertex, csimi_facet_edge_vertex,
+    csimi_facet_edge_face, false, {0}, {0}, 0};
 
 CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
-    p->box = false;
-    p->vertex_count = p->edge_count = 3;
-    p->face_count = 1;
+    *p = csimi_facet_form;
     p->vertex = f->vertex;
     p->normal = f->normal;
     p->offset = &f->offset;
-    p->face_start = csimi_facet_face_start;
-    p->face_vertex = csimi_facet_face_vertex;
-    p->edge_vertex = csimi_facet_edge_vertex;
-    p->edge_face = csimi_facet_edge_face;
     p->size = f->size;
 }
 
@@ -13447,6 +13432,7 @@ CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
 typedef struct csimi_pair {
     csimi_polytope a, b;
     csim_real R[9], t[3]; /* x_a = R x_b + t */
+    csim_real vertex_b[3 * CSIM_HULL_MAX_VERTICES]; /* corners of b in the frame of a, by csimi_turn_corners */
     csim_real margin;
     csim_real tie;   /* differences of separation below this are no differences */
     csim_real slack; /* points this far apart are one point; as far outside a face is still on it */
@@ -13463,9 +13449,14 @@ static csim_vec3 csimi_turn_b(const csimi_pair *p, const csim_real *x) {
     csimi_mul3(p->R, x, y);
     return csimi_load3(y);
 }
+/* Of pairs that faces of a do not part: all that follows asks for corners again and again. */
+static void csimi_turn_corners(csimi_pair *p) {
+    int i;
+    for (i = 0; i < p->b.vertex_count; i++)
+        csimi_store3(p->vertex_b + 3 * i, csim_add(csimi_turn_b(p, p->b.vertex + 3 * i), csimi_load3(p->t)));
+}
 static csim_vec3 csimi_corner(const csimi_pair *p, int side, int i) {
-    return side == 0 ? csimi_load3(p->a.vertex + 3 * i)
-                     : csim_add(csimi_turn_b(p, p->b.vertex + 3 * i), csimi_load3(p->t));
+    return csimi_load3((side == 0 ? p->a.vertex : p->vertex_b) + 3 * i);
 }
 static csim_vec3 csimi_normal_of(const csimi_pair *p, int side, int face) {
     return side == 0 ? csimi_load3(p->a.normal + 3 * face) : csimi_turn_b(p, p->b.normal + 3 * face);
@@ -13537,17 +13528,37 @@ static csim_vec3 csimi_edge_normal(csim_vec3 ea, csim_vec3 eb, csim_vec3 out) {
     return csim_scale((csim_dot(n, out) < 0 ? -1 : 1) / CSIMI_SQRT(square), n);
 }
 
-/* Edge j of b against all of a. A pair is a face of the Minkowski difference when the arc between the face normals at
-   the edge of a crosses the arc at the mirrored edge of b (Gregorius, GDC 2013). */
-static void csimi_try_edges(const csimi_pair *p, int j, csimi_axis_found *best) {
+/* Directions of the edges of box a, as bits, whose pairs with edges of box b along its axis l cannot beat best:
+   csimi_try_edges believes no pair beyond the separation along the cross product of the two directions. Its own leans
+   from n, which is not of unit length, by what rounding moves the corners of b over the length of their edge. */
+static unsigned csimi_hopeless(const csimi_pair *p, int l, csim_real best) {
+    const csim_real *ha = p->a.offset, *hb = p->b.offset, *R = p->R, *t = p->t;
+    const csim_real scale = csimi_abs(t[0]) + csimi_abs(t[1]) + csimi_abs(t[2]) + p->a.size + p->b.size;
+    const csim_real rounding = 32 * CSIMI_EPS * scale * (scale / hb[2 * l]);
+    unsigned bits = 0;
+    int u, m;
+    for (u = 0; u < 3; u++) { /* n has parts along axes u and v of a, and lies across the third, k */
+        const int v = u == 2 ? 0 : u + 1, k = 3 - u - v;
+        const csim_real nu = -R[3 * v + l], nv = R[3 * u + l];
+        csim_real gap = csimi_abs(nu * t[u] + nv * t[v]) - csimi_abs(nu) * ha[2 * u] - csimi_abs(nv) * ha[2 * v];
+        for (m = 0; m < 3; m++) gap -= csimi_abs(nu * R[3 * u + m] + nv * R[3 * v + m]) * hb[2 * m];
+        if (gap + rounding < (best + p->tie) * CSIMI_SQRT(nu * nu + nv * nv)) bits |= 1u << k;
+    }
+    return bits;
+}
+
+/* Edge j of b against all of a, but the directions passed over. A pair is a face of the Minkowski difference when the
+   arc between the face normals at the edge of a crosses the arc at the mirrored edge of b (Gregorius, GDC 2013). */
+static void csimi_try_edges(const csimi_pair *p, int j, unsigned over, csimi_axis_found *best) {
     const csimi_polytope *a = &p->a;
     csim_vec3 xb, eb = csimi_edge(p, 1, j, &xb);
     csim_vec3 b1 = csimi_normal_of(p, 1, p->b.edge_face[2 * j]), b2 = csimi_normal_of(p, 1, p->b.edge_face[2 * j + 1]);
     int i;
     for (i = 0; i < a->edge_count; i++) {
-        csim_vec3 xa = csimi_load3(a->vertex + 3 * a->edge_vertex[2 * i]), a1, a2, n;
-        csim_vec3 ea = csim_sub(csimi_load3(a->vertex + 3 * a->edge_vertex[2 * i + 1]), xa);
+        csim_vec3 xa, ea, a1, a2, n;
         csim_real s;
+        if ((over >> (i >> 2 & 3) & 1) != 0) continue;
+        ea = csimi_edge(p, 0, i, &xa);
         if (csim_dot(b1, ea) * csim_dot(b2, ea) >= 0) continue;
         a1 = csimi_load3(a->normal + 3 * a->edge_face[2 * i]);
         a2 = csimi_load3(a->normal + 3 * a->edge_face[2 * i + 1]);
@@ -13565,11 +13576,14 @@ static void csimi_try_edges(const csimi_pair *p, int j, csimi_axis_found *best) 
 
 /* The edge pair that beats the faces most; edges -1: none does. */
 static csimi_axis_found csimi_best_edges(const csimi_pair *p, csim_real faces) {
-    csimi_axis_found best;
+    csimi_axis_found best = {faces, -1, -1};
+    unsigned over = 0;
     int j;
-    best.separation = faces;
-    best.a = best.b = -1;
-    for (j = 0; j < p->b.edge_count && best.separation <= p->margin; j++) csimi_try_edges(p, j, &best);
+    for (j = 0; j < p->b.edge_count && best.separation <= p->margin; j++) {
+        /* edges of boxes are parallel by fours */
+        if (p->a.box && p->b.box && (j & 3) == 0) over = csimi_hopeless(p, j >> 2, best.separation);
+        if (over != 7) csimi_try_edges(p, j, over, &best);
+    }
     return best;
 }
 
@@ -13591,14 +13605,9 @@ static bool csimi_same_point(const csimi_pair *p, const csim_touch *s, const csi
 
 /* A contact, n from a to b. Of two that are the same point the first stays, or the nearer one. */
 static void csimi_emit(csimi_pair *p, csim_vec3 xa, csim_vec3 xb, csim_vec3 n, csim_real gap, uint32_t feature) {
-    csim_touch t;
+    const csim_touch t = {xa, xb, n, gap, feature};
     int i;
     if (!(gap <= p->margin) || gap < p->floor) return;
-    t.point_a = xa;
-    t.point_b = xb;
-    t.normal = n;
-    t.gap = gap;
-    t.feature = feature;
     for (i = 0; i < csimi_imin(p->count, p->capacity); i++) {
         if (!csimi_same_point(p, p->touches + i, &t)) continue;
         if (gap >= p->touches[i].gap - p->tie) return;
@@ -13703,13 +13712,14 @@ static void csimi_emit_crossings(csimi_pair *p, const csimi_meeting *f, int a1, 
     int j, face = f->face[1 - f->side], n = csimi_face_size(r, face), b1 = csimi_face_corner(r, face, n - 1), b2;
     csim_vec3 u = csimi_corner(p, f->side, a1), e = csim_sub(csimi_corner(p, f->side, a2), u);
     csim_vec3 wall = csim_normalize(csim_cross(f->n, e)), x1 = csimi_corner(p, 1 - f->side, b1), x2, x;
-    csim_real length = csim_length(e), s1 = csim_dot(wall, csim_sub(x1, u)), s2, along;
+    csim_real s1 = csim_dot(wall, csim_sub(x1, u)), s2, along, length;
     for (j = 0; j < n; j++, b1 = b2, x1 = x2, s1 = s2) {
         b2 = csimi_face_corner(r, face, j);
         x2 = csimi_corner(p, 1 - f->side, b2);
         s2 = csim_dot(wall, csim_sub(x2, u));
         if (!((s1 > p->slack && s2 < -p->slack) || (s1 < -p->slack && s2 > p->slack))) continue;
         x = csim_madd(x1, s1 / (s1 - s2), csim_sub(x2, x1));
+        length = csim_length(e);
         along = csim_dot(csim_sub(x, u), e) / length;
         if (along <= p->slack || along >= length - p->slack) continue; /* the corners say that */
         csimi_emit_on(p, f, x, csim_dot(f->n, x) - f->offset,
@@ -13913,6 +13923,7 @@ static csim_real csimi_pair_meet(csimi_pair *p) {
     csimi_axis_found fa, fb, e;
     fa = csimi_best_face(p, 0);
     if (fa.separation > p->margin) return fa.separation;
+    csimi_turn_corners(p);
     fb = csimi_best_face(p, 1);
     if (fb.separation > p->margin) return fb.separation;
     e = csimi_best_edges(p, csimi_max(fa.separation, fb.separation));
@@ -13982,6 +13993,7 @@ CSIMI_FN CSIMI_NOINLINE csim_real csimi_facet_gap(const csim_geometry *g, csim_p
     csimi_polytope_of(&p.a, g, hulls);
     csimi_polytope_facet(&p.b, f);
     csimi_pair_set(&p, pose, csim_pose_identity(), CSIMI_HUGE, NULL, 0);
+    csimi_turn_corners(&p);
     fa = csimi_best_face(&p, 0);
     fb = csimi_best_face(&p, 1);
     e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
@@ -14007,6 +14019,7 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pos
     csimi_polytope_of(&p.a, g, hulls);
     csimi_polytope_facet(&p.b, f);
     csimi_pair_set(&p, pose, level, margin, touches, capacity);
+    csimi_turn_corners(&p);
     beside = csimi_beyond_edges(&p, &k);
     if (beside > margin) return 0;
     best = csimi_pair_meet(&p);
@@ -14844,9 +14857,11 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
 
 typedef struct csimi_broad {
-    int count;
-    uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
+    int count, axis;         /* of the sweep */
+    csim_real middle[3];     /* of ordinary boxes */
+    uint64_t *order, *other; /* [count + 1] key of the lower end << 32 | index, and room for sorting */
     uint32_t *end;           /* [count] key of the upper end, in sweep order as all below */
+    uint64_t *sides;         /* [count] bounds along the other two axes, see csimi_broad_sides */
     csim_real *box;          /* [6 count] lower, upper */
     int *group;              /* [count] */
     int *first, *last;       /* [count + 1] pairs of each i */
@@ -14855,9 +14870,10 @@ typedef struct csimi_broad {
 static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     csimi_broad s;
     s.count = count;
-    s.order = CSIMI_PUSH(arena, uint64_t, count);
-    s.other = CSIMI_PUSH(arena, uint64_t, count);
+    s.order = CSIMI_PUSH(arena, uint64_t, count + 1);
+    s.other = CSIMI_PUSH(arena, uint64_t, count + 1);
     s.end = CSIMI_PUSH(arena, uint32_t, count);
+    s.sides = CSIMI_PUSH(arena, uint64_t, count);
     s.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)count);
     s.group = CSIMI_PUSH(arena, int, count);
     s.first = CSIMI_PUSH(arena, int, count + 1);
@@ -14884,13 +14900,12 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
     return side[samples / 2];
 }
 
-/* The axis along which the centres of ordinary boxes vary most. */
-static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *upper) {
-    csim_real ordinary = 16 * csimi_typical_side(count, lower, upper);
-    double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3], n = 0;
+/* The axis along which the centres of ordinary boxes vary most, and their mean. */
+static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    csim_real ordinary = 16 * csimi_typical_side(s->count, lower, upper);
+    double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3] = {0, 0, 0}, n = 0;
     int i, k;
-    for (k = 0; k < 3; ++k) origin[k] = 0;
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < s->count; ++i) {
         const csim_real *lo = lower + 3 * i, *up = upper + 3 * i;
         if (!(csimi_longest_side(lo, up) <= ordinary)) continue;
         for (k = 0; k < 3; ++k) {
@@ -14902,44 +14917,60 @@ static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *
         }
         n += 1;
     }
-    for (k = 0; k < 3; ++k) spread[k] = n > 0 ? square[k] - sum[k] * sum[k] / n : 0;
+    for (k = 0; k < 3; ++k) {
+        spread[k] = n > 0 ? square[k] - sum[k] * sum[k] / n : 0;
+        s->middle[k] = n > 0 ? (csim_real)(origin[k] + sum[k] / n) : 0;
+    }
     i = spread[1] > spread[0] ? 1 : 0;
-    return spread[2] > spread[i] ? 2 : i;
+    s->axis = spread[2] > spread[i] ? 2 : i;
 }
 
 /* ---- sorting */
 
-static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
-                               const int *group) {
-    int i, k;
-    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
+/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a bit that is set.
+   As fine as a float of 6 bits, seen from the middle of all. */
+static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
+    uint64_t sides = 0;
+    int k;
+    for (k = 0; k < 6; ++k) {
+        const uint64_t bits = csimi_real_key(box[k] - s->middle[k % 3]) >> 17;
+        if (k % 3 != s->axis) sides = sides << 16 | 0x8000u | (k < 3 ? 0x7fffu - bits : bits);
+    }
+    return sides;
+}
+
+static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csim_real *upper, const int *group) {
+    int i;
+    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + s->axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
+    s->order[s->count] = UINT64_MAX; /* all end before */
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
-        for (k = 0; k < 3; ++k) {
-            s->box[6 * i + k] = lower[3 * box + k];
-            s->box[6 * i + 3 + k] = upper[3 * box + k];
-        }
-        s->end[i] = csimi_real_key(upper[3 * box + axis]);
+        CSIMI_MEMCPY(s->box + 6 * i, lower + 3 * box, 3 * sizeof *lower);
+        CSIMI_MEMCPY(s->box + 6 * i + 3, upper + 3 * box, 3 * sizeof *upper);
+        s->end[i] = csimi_real_key(upper[3 * box + s->axis]);
+        s->sides[i] = csimi_broad_sides(s, s->box + 6 * i);
         s->group[i] = group[box];
     }
 }
 
 /* ---- the sweep and the order of its pairs */
 
-/* Without branches: where boxes lie dense nobody could foretell them, and twice the time would go there. */
 static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
     return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
 }
 
-/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. */
+/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
+   fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */
 static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
     int found = 0, p, q;
     for (p = 0; p < s->count; ++p) {
         const csim_real *box = s->box + 6 * p;
         const int group = s->group[p];
-        for (q = p + 1; q < s->count && (uint32_t)(s->order[q] >> 32) <= s->end[p]; ++q) {
+        const uint64_t end = ((uint64_t)s->end[p] + 1) << 32, limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
+        for (q = p + 1; s->order[q] < end; ++q) {
             int i, j;
+            if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
             if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
             if (found++ >= capacity) continue;
             i = (int)(s->order[p] & 0xffffffffu);
@@ -15003,7 +15034,8 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
-    csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);
+    csimi_broad_axis(&s, lower, upper);
+    csimi_broad_gather(&s, lower, upper, group);
     found = csimi_broad_sweep(&s, pairs, capacity);
     csimi_broad_order(&s, pairs);
     return found;
@@ -34994,21 +35026,12 @@ CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
 /* ==== begin store/pose.c ======================================================================================== */
 /* store/pose: where bodies and their shapes are, and the material points under a shape. */
 
-static csim_quat csimi_rotation_of(const csimi_state *s, int k) {
-    csim_quat q;
-    q.w = s->rotation[4 * k];
-    q.x = s->rotation[4 * k + 1];
-    q.y = s->rotation[4 * k + 2];
-    q.z = s->rotation[4 * k + 3];
-    return q;
-}
-
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot) {
     const csimi_body *b = s->body + slot;
     csim_pose p = csim_pose_identity();
     if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
-        p.rotation = csimi_rotation_of(state, b->rigid);
+        p.rotation = csimi_load_quat(state->rotation + 4 * b->rigid);
         p.position = csimi_load3(state->com + 3 * b->rigid);
         if (csimi_any(b->centre, 3)) p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {

@@ -63,9 +63,11 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
 
 typedef struct csimi_broad {
-    int count;
-    uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
+    int count, axis;         /* of the sweep */
+    csim_real middle[3];     /* of ordinary boxes */
+    uint64_t *order, *other; /* [count + 1] key of the lower end << 32 | index, and room for sorting */
     uint32_t *end;           /* [count] key of the upper end, in sweep order as all below */
+    uint64_t *sides;         /* [count] bounds along the other two axes, see csimi_broad_sides */
     csim_real *box;          /* [6 count] lower, upper */
     int *group;              /* [count] */
     int *first, *last;       /* [count + 1] pairs of each i */
@@ -74,9 +76,10 @@ typedef struct csimi_broad {
 static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     csimi_broad s;
     s.count = count;
-    s.order = CSIMI_PUSH(arena, uint64_t, count);
-    s.other = CSIMI_PUSH(arena, uint64_t, count);
+    s.order = CSIMI_PUSH(arena, uint64_t, count + 1);
+    s.other = CSIMI_PUSH(arena, uint64_t, count + 1);
     s.end = CSIMI_PUSH(arena, uint32_t, count);
+    s.sides = CSIMI_PUSH(arena, uint64_t, count);
     s.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)count);
     s.group = CSIMI_PUSH(arena, int, count);
     s.first = CSIMI_PUSH(arena, int, count + 1);
@@ -103,13 +106,12 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
     return side[samples / 2];
 }
 
-/* The axis along which the centres of ordinary boxes vary most. */
-static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *upper) {
-    csim_real ordinary = 16 * csimi_typical_side(count, lower, upper);
-    double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3], n = 0;
+/* The axis along which the centres of ordinary boxes vary most, and their mean. */
+static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    csim_real ordinary = 16 * csimi_typical_side(s->count, lower, upper);
+    double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3] = {0, 0, 0}, n = 0;
     int i, k;
-    for (k = 0; k < 3; ++k) origin[k] = 0;
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < s->count; ++i) {
         const csim_real *lo = lower + 3 * i, *up = upper + 3 * i;
         if (!(csimi_longest_side(lo, up) <= ordinary)) continue;
         for (k = 0; k < 3; ++k) {
@@ -121,44 +123,60 @@ static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *
         }
         n += 1;
     }
-    for (k = 0; k < 3; ++k) spread[k] = n > 0 ? square[k] - sum[k] * sum[k] / n : 0;
+    for (k = 0; k < 3; ++k) {
+        spread[k] = n > 0 ? square[k] - sum[k] * sum[k] / n : 0;
+        s->middle[k] = n > 0 ? (csim_real)(origin[k] + sum[k] / n) : 0;
+    }
     i = spread[1] > spread[0] ? 1 : 0;
-    return spread[2] > spread[i] ? 2 : i;
+    s->axis = spread[2] > spread[i] ? 2 : i;
 }
 
 /* ---- sorting */
 
-static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
-                               const int *group) {
-    int i, k;
-    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
+/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a bit that is set.
+   As fine as a float of 6 bits, seen from the middle of all. */
+static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
+    uint64_t sides = 0;
+    int k;
+    for (k = 0; k < 6; ++k) {
+        const uint64_t bits = csimi_real_key(box[k] - s->middle[k % 3]) >> 17;
+        if (k % 3 != s->axis) sides = sides << 16 | 0x8000u | (k < 3 ? 0x7fffu - bits : bits);
+    }
+    return sides;
+}
+
+static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csim_real *upper, const int *group) {
+    int i;
+    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + s->axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
+    s->order[s->count] = UINT64_MAX; /* all end before */
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
-        for (k = 0; k < 3; ++k) {
-            s->box[6 * i + k] = lower[3 * box + k];
-            s->box[6 * i + 3 + k] = upper[3 * box + k];
-        }
-        s->end[i] = csimi_real_key(upper[3 * box + axis]);
+        CSIMI_MEMCPY(s->box + 6 * i, lower + 3 * box, 3 * sizeof *lower);
+        CSIMI_MEMCPY(s->box + 6 * i + 3, upper + 3 * box, 3 * sizeof *upper);
+        s->end[i] = csimi_real_key(upper[3 * box + s->axis]);
+        s->sides[i] = csimi_broad_sides(s, s->box + 6 * i);
         s->group[i] = group[box];
     }
 }
 
 /* ---- the sweep and the order of its pairs */
 
-/* Without branches: where boxes lie dense nobody could foretell them, and twice the time would go there. */
 static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
     return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
 }
 
-/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. */
+/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
+   fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */
 static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
     int found = 0, p, q;
     for (p = 0; p < s->count; ++p) {
         const csim_real *box = s->box + 6 * p;
         const int group = s->group[p];
-        for (q = p + 1; q < s->count && (uint32_t)(s->order[q] >> 32) <= s->end[p]; ++q) {
+        const uint64_t end = ((uint64_t)s->end[p] + 1) << 32, limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
+        for (q = p + 1; s->order[q] < end; ++q) {
             int i, j;
+            if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
             if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
             if (found++ >= capacity) continue;
             i = (int)(s->order[p] & 0xffffffffu);
@@ -222,7 +240,8 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
-    csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);
+    csimi_broad_axis(&s, lower, upper);
+    csimi_broad_gather(&s, lower, upper, group);
     found = csimi_broad_sweep(&s, pairs, capacity);
     csimi_broad_order(&s, pairs);
     return found;

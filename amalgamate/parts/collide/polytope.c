@@ -15,35 +15,32 @@ static const unsigned char csimi_box_edge_vertex[24] = {0, 1, 2, 3, 4, 5, 6, 7, 
 static const unsigned char csimi_box_edge_face[24] = {2, 4, 3, 4, 2, 5, 3, 5, 0, 4, 1, 4,
                                                       0, 5, 1, 5, 0, 2, 1, 2, 0, 3, 1, 3};
 
+static const csimi_polytope csimi_box_form = {
+    8, 6, 12, NULL, csimi_box_normal, NULL, csimi_box_face_start, csimi_box_face_vertex, csimi_box_edge_vertex,
+    csimi_box_edge_face, true, {0}, {0}, 0};
+
 static void csimi_polytope_box(csimi_polytope *p, csim_vec3 half) {
     int i;
+    *p = csimi_box_form;
     for (i = 0; i < 8; i++)
         csimi_store3(p->box_vertex + 3 * i,
                      csim_v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z));
     p->box_offset[0] = p->box_offset[1] = half.x;
     p->box_offset[2] = p->box_offset[3] = half.y;
     p->box_offset[4] = p->box_offset[5] = half.z;
-    p->vertex_count = 8;
-    p->face_count = 6;
-    p->edge_count = 12;
     p->vertex = p->box_vertex;
-    p->normal = csimi_box_normal;
     p->offset = p->box_offset;
-    p->face_start = csimi_box_face_start;
-    p->face_vertex = csimi_box_face_vertex;
-    p->edge_vertex = csimi_box_edge_vertex;
-    p->edge_face = csimi_box_edge_face;
     p->size = 2 * csimi_max(half.x, csimi_max(half.y, half.z));
 }
 
 CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const csim_hull_data *hulls) {
     const csim_hull_data *h;
-    p->box = csimi_shape_is(g, CSIM_SHAPE_BOX);
-    if (p->box) {
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX)) {
         csimi_polytope_box(p, g->half);
         return;
     }
     h = hulls + g->hull;
+    p->box = false;
     p->vertex_count = h->vertex_count;
     p->face_count = h->face_count;
     p->edge_count = h->edge_count;
@@ -61,18 +58,15 @@ static const short csimi_facet_face_start[2] = {0, 3};
 static const unsigned char csimi_facet_face_vertex[3] = {0, 1, 2};
 static const unsigned char csimi_facet_edge_vertex[6] = {0, 1, 1, 2, 2, 0};
 static const unsigned char csimi_facet_edge_face[6] = {0, 1, 0, 2, 0, 3};
+static const csimi_polytope csimi_facet_form = {
+    3, 1, 3, NULL, NULL, NULL, csimi_facet_face_start, csimi_facet_face_vertex, csimi_facet_edge_vertex,
+    csimi_facet_edge_face, false, {0}, {0}, 0};
 
 CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
-    p->box = false;
-    p->vertex_count = p->edge_count = 3;
-    p->face_count = 1;
+    *p = csimi_facet_form;
     p->vertex = f->vertex;
     p->normal = f->normal;
     p->offset = &f->offset;
-    p->face_start = csimi_facet_face_start;
-    p->face_vertex = csimi_facet_face_vertex;
-    p->edge_vertex = csimi_facet_edge_vertex;
-    p->edge_face = csimi_facet_edge_face;
     p->size = f->size;
 }
 
@@ -224,11 +218,9 @@ static void csimi_try_edges(const csimi_pair *p, int j, unsigned over, csimi_axi
 
 /* The edge pair that beats the faces most; edges -1: none does. */
 static csimi_axis_found csimi_best_edges(const csimi_pair *p, csim_real faces) {
-    csimi_axis_found best;
+    csimi_axis_found best = {faces, -1, -1};
     unsigned over = 0;
     int j;
-    best.separation = faces;
-    best.a = best.b = -1;
     for (j = 0; j < p->b.edge_count && best.separation <= p->margin; j++) {
         /* edges of boxes are parallel by fours */
         if (p->a.box && p->b.box && (j & 3) == 0) over = csimi_hopeless(p, j >> 2, best.separation);
@@ -255,14 +247,9 @@ static bool csimi_same_point(const csimi_pair *p, const csim_touch *s, const csi
 
 /* A contact, n from a to b. Of two that are the same point the first stays, or the nearer one. */
 static void csimi_emit(csimi_pair *p, csim_vec3 xa, csim_vec3 xb, csim_vec3 n, csim_real gap, uint32_t feature) {
-    csim_touch t;
+    const csim_touch t = {xa, xb, n, gap, feature};
     int i;
     if (!(gap <= p->margin) || gap < p->floor) return;
-    t.point_a = xa;
-    t.point_b = xb;
-    t.normal = n;
-    t.gap = gap;
-    t.feature = feature;
     for (i = 0; i < csimi_imin(p->count, p->capacity); i++) {
         if (!csimi_same_point(p, p->touches + i, &t)) continue;
         if (gap >= p->touches[i].gap - p->tie) return;

@@ -10,11 +10,7 @@ CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1
 /* w x y z */
 CSIM_INLINE void csimi_store_quat(csim_real *p, csim_quat q) { p[0] = q.w; p[1] = q.x; p[2] = q.y; p[3] = q.z; }
 CSIM_INLINE csim_quat csimi_load_quat(const csim_real *p) {
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
+    const csim_quat q = {p[0], p[1], p[2], p[3]};
     return q;
 }
 /* y = M x, y += M x, y += M' x for one 3x3 block */

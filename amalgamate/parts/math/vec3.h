@@ -26,10 +26,7 @@ typedef struct csim_pose {
 } csim_pose;
 
 CSIM_INLINE csim_vec3 csim_v3(csim_real x, csim_real y, csim_real z) {
-    csim_vec3 v;
-    v.x = x;
-    v.y = y;
-    v.z = z;
+    const csim_vec3 v = {x, y, z};
     return v;
 }
 CSIM_INLINE csim_vec3 csim_add(csim_vec3 a, csim_vec3 b) { return csim_v3(a.x + b.x, a.y + b.y, a.z + b.z); }
@@ -45,9 +42,7 @@ CSIM_INLINE csim_vec3 csim_cross(csim_vec3 a, csim_vec3 b) {
 }
 
 CSIM_INLINE csim_quat csim_quat_identity(void) {
-    csim_quat q;
-    q.w = 1;
-    q.x = q.y = q.z = 0;
+    const csim_quat q = {1, 0, 0, 0};
     return q;
 }
 CSIM_INLINE csim_quat csim_quat_mul(csim_quat a, csim_quat b) {

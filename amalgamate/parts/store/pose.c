@@ -1,21 +1,12 @@
 /* store/pose: where bodies and their shapes are, and the material points under a shape. */
 #include "private.h"
 
-static csim_quat csimi_rotation_of(const csimi_state *s, int k) {
-    csim_quat q;
-    q.w = s->rotation[4 * k];
-    q.x = s->rotation[4 * k + 1];
-    q.y = s->rotation[4 * k + 2];
-    q.z = s->rotation[4 * k + 3];
-    return q;
-}
-
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot) {
     const csimi_body *b = s->body + slot;
     csim_pose p = csim_pose_identity();
     if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
-        p.rotation = csimi_rotation_of(state, b->rigid);
+        p.rotation = csimi_load_quat(state->rotation + 4 * b->rigid);
         p.position = csimi_load3(state->com + 3 * b->rigid);
         if (csimi_any(b->centre, 3)) p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
