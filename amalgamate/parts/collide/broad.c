@@ -133,8 +133,8 @@ static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_
 
 /* ---- sorting */
 
-/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a bit that is set.
-   As fine as a float of 6 bits, seen from the middle of all. */
+/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a set bit. They
+   are as fine as a float of 6 bits, seen from the middle of all. */
 static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
     uint64_t sides = 0;
     int k;
