@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c94a7576fe819077
+   Hash of the parts: e3692ded6e3c4ddc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14927,8 +14927,8 @@ static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_
 
 /* ---- sorting */
 
-/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a bit that is set.
-   As fine as a float of 6 bits, seen from the middle of all. */
+/* Bounds along the other two axes, lower ones counted from above: four numbers of 15 bits, each below a set bit. They
+   are as fine as a float of 6 bits, seen from the middle of all. */
 static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
     uint64_t sides = 0;
     int k;
