@@ -31,6 +31,59 @@ CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     }
 }
 
+/* Without branches: where boxes lie dense nobody could foretell them, and twice the time would go there. */
+static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
+    return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
+}
+
+/* ---- boxes asked for: looked through by groups of 16 that lie near each other */
+
+CSIMI_FN void csimi_crowd_layout(csimi_crowd *c, int count, csimi_arena *arena) {
+    c->order = CSIMI_PUSH(arena, uint64_t, count);
+    c->other = CSIMI_PUSH(arena, uint64_t, count);
+    c->around = CSIMI_PUSH(arena, csim_real, 6 * ((size_t)count / 16 + 1));
+}
+
+CSIMI_FN void csimi_crowd_gather(csimi_crowd *c, int count, const uint64_t *list, const csim_real *box) {
+    csim_real rate = 0; /* half of the mean of 1 / length, for which a few long boxes do not count */
+    int i, k;
+    c->count = count;
+    c->list = list;
+    c->box = box;
+    for (i = 0; i < count; ++i) rate += 1 / (2 * (csim_real)count * (box[6 * list[i] + 3] - box[6 * list[i]]));
+    for (i = 0; i < count; ++i) {
+        const csim_real *b = box + 6 * list[i];
+        c->order[i] = (uint32_t)i;
+        for (k = 0; k < 3; ++k) /* along a curve of Morton, which begins again after 1024 cells */
+            c->order[i] |= (uint64_t)csimi_spread_bits(
+                               (uint32_t)csimi_cut(rate * (b[k] + b[3 + k]), -(1 << 30), 1 << 30) & 1023u) << (32 + k);
+    }
+    csimi_radix_sort(count, &c->order, &c->other);
+    for (i = 0; i < count; ++i) {
+        const csim_real *own = box + 6 * list[(uint32_t)c->order[i]];
+        csim_real *around = c->around + 6 * (i / 16);
+        for (k = 0; k < 3; ++k) {
+            around[k] = i % 16 ? csimi_min(around[k], own[k]) : own[k];
+            around[3 + k] = i % 16 ? csimi_max(around[3 + k], own[3 + k]) : own[3 + k];
+        }
+    }
+}
+
+CSIMI_FN int csimi_crowd_near(const csimi_crowd *c, const csim_real *box, int *near) {
+    int i, k, count = 0;
+    for (i = 0; i < c->count; ++i) {
+        const int place = (int)(uint32_t)c->order[i];
+        if (i % 16 == 0 && !csimi_boxes_meet(box, c->around + 6 * (i / 16))) {
+            i += 15; /* none of these */
+        } else if (csimi_boxes_meet(box, c->box + 6 * c->list[place])) {
+            for (k = count++; k > 0 && near[k - 1] > place; --k) near[k] = near[k - 1];
+            near[k] = place;
+        }
+    }
+    for (i = 0; i < count; ++i) near[i] = (int)c->list[near[i]];
+    return count;
+}
+
 /* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
 static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                            int capacity) {
@@ -161,10 +214,6 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 }
 
 /* ---- the sweep and the order of its pairs */
-
-static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
-    return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
-}
 
 /* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
    fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */

@@ -50,7 +50,25 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
 CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
                                          csim_real density, csim_mass *mass, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
-/* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
+/* Every third bit of a 10-bit number. */
+CSIM_INLINE uint32_t csimi_spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+/* ---- broad.c: boxes (lower, upper) of listed shapes, of which those that meet one are asked for, many times. */
+typedef struct csimi_crowd {
+    int count;
+    const uint64_t *list;
+    const csim_real *box;    /* [6 shapes] */
+    uint64_t *order, *other; /* [count] key << 32 | place in the list, and room for sorting */
+    csim_real *around;       /* [6 count / 16 + 6] boxes around each 16 in that order */
+} csimi_crowd;
+CSIMI_FN void csimi_crowd_layout(csimi_crowd *c, int count, csimi_arena *arena);
+CSIMI_FN void csimi_crowd_gather(csimi_crowd *c, int count, const uint64_t *list, const csim_real *box);
+CSIMI_FN int csimi_crowd_near(const csimi_crowd *c, const csim_real *box, int *near); /* in the order of the list */
+/* ---- all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
    Writes pairs (2 ints each, sorted by i then j; beyond the capacity the first ones found, sorted) and returns how many
    there are. Sort and sweep along the axis on which boxes of ordinary size spread most: O(n log n + tests), where a box

@@ -73,14 +73,6 @@ CSIMI_FN int csimi_surface_leaves(int count) {
 
 CSIMI_FN int csimi_surface_boxes(int count) { return csimi_imax(4, 2 * csimi_surface_leaves(count)); }
 
-/* Every third bit of a 10-bit number. */
-static uint32_t csimi_spread_bits(uint32_t x) {
-    x = (x | x << 16) & 0x030000ffu;
-    x = (x | x << 8) & 0x0300f00fu;
-    x = (x | x << 4) & 0x030c30c3u;
-    return (x | x << 2) & 0x09249249u;
-}
-
 /* Sorts [count] keys whose upper halves are codes, and reads off the order. */
 static void csimi_order_by(int count, uint64_t *keys, int *order) {
     uint64_t *key = keys, *other = keys + count;

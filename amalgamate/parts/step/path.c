@@ -21,11 +21,10 @@ typedef struct csimi_paths {
     int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
     unsigned char *looked; /* [bodies] its path is followed */
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
-    csim_real *lower, *upper; /* [3 shapes] bounds of the way */
+    csim_real *box;            /* [6 shapes] bounds of the way: lower, upper */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
-    int awake, axis;
-    uint64_t *order, *other;  /* [shapes] places in the list by where their bounds begin along the axis, and room */
-    csim_real *reach;         /* [shapes] in that order: how far any up to here reaches */
+    int awake;
+    csimi_crowd crowd; /* bounds of those awake */
     int *near, near_count;    /* [shapes] that a shape, or the nodes of one body, may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
@@ -38,12 +37,9 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->looked = CSIMI_PUSH(arena, unsigned char, n->bodies);
     p->way = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
-    p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
-    p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->order = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->other = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->reach = CSIMI_PUSH(arena, csim_real, n->shapes);
+    csimi_crowd_layout(&p->crowd, n->shapes, arena);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -174,20 +170,14 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     return fast;
 }
 
-/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
-   body, not zero. */
-static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
-    const csimi_store *s = &p->w->store;
-    const csim_geometry *g = s->shape + shape;
-    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
-    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
-    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
-    csim_real part = 1;
-    if (g->kind == CSIM_SHAPE_SPHERE) part = 0; /* turned about its centre it is the same */
+/* The part of its bound that turning about its centre moves of a shape: what is not round. w: of the body, not 0. */
+static csim_real csimi_path_part(const csimi_paths *p, const csimi_body *b, const csim_geometry *g, csim_vec3 w) {
+    const csim_quat q = csimi_load_quat(p->w->store.state.rotation + 4 * (size_t)b->rigid);
+    if (g->kind == CSIM_SHAPE_SPHERE) return 0; /* turned about its centre it is the same */
+    if (g->kind != CSIM_SHAPE_CAPSULE && g->kind != CSIM_SHAPE_CYLINDER) return 1;
     /* round about its z axis: only the part of the turn across that counts */
-    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
-        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
-    return csim_length(arm) + part * g->bound;
+    w = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while the turn does */
+    return CSIMI_SQRT(w.x * w.x + w.y * w.y) / csim_length(w);
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -201,11 +191,11 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
     if (b->kind == CSIM_BODY_TREE) return csimi_path_tree_ways(p, b);
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        const csim_real arm = csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre)));
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
-        const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
-        const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
+        const csim_real turn = p->h * csim_length(csimi_load3(twist + 3));
+        const csim_real before = csim_length(csimi_load3(was)) + (arm + g->bound) * csim_length(csimi_load3(was + 3));
+        p->spin[i] = turn > 0 ? turn * (arm + csimi_path_part(p, b, g, csimi_load3(twist + 3)) * g->bound) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
         fast = fast || p->spin[i] * turn > 2 * p->slack || p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
@@ -221,8 +211,8 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
     /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
-    csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
-    csimi_store3(p->upper + 3 * (size_t)shape, csim_add(upper, csim_v3(t, t, t)));
+    csimi_store3(p->box + 6 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
+    csimi_store3(p->box + 6 * (size_t)shape + 3, csim_add(upper, csim_v3(t, t, t)));
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
@@ -437,9 +427,12 @@ static csim_real csimi_path_floor(csim_real gap, csim_real slack, csim_real thin
 static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair *pair) {
     const csimi_path_pair q = *pair;
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, q.a), csimi_path_shift(p, q.b));
+    const csim_real most = csimi_min(q.way, q.spin + csim_length(shift)); /* that they come nearer */
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
+    /* most pairs cannot get deeper than half of what they may: to be told only that costs far less than their gap */
+    if (!csimi_path_gap(p, &q, 0, most - q.deep / 2, &gap, &n)) return 1;
     if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1; /* farther than their ways lead */
     floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
@@ -485,58 +478,12 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
 /* What ways do not look at: grids and heights. */
 static bool csimi_path_leaves(const csim_geometry *g) { return g->field && g->kind != CSIM_SHAPE_TRIANGLES; }
 
-static bool csimi_path_near(const csimi_paths *p, int a, int b) {
-    int k;
-    for (k = 0; k < 3; k++)
-        if (p->lower[3 * (size_t)a + (size_t)k] > p->upper[3 * (size_t)b + (size_t)k] ||
-            p->lower[3 * (size_t)b + (size_t)k] > p->upper[3 * (size_t)a + (size_t)k])
-            return false;
-    return true;
-}
-
-/* Sorts what is awake along the axis in which it spreads most. */
-static void csimi_path_sort(csimi_paths *p) {
-    csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
-    int k, c;
-    for (k = 0; k < 3 * p->awake; k++) {
-        const csim_real at = p->lower[3 * (size_t)p->list[k / 3] + (size_t)(c = k % 3)];
-        low[c] = csimi_min(low[c], at);
-        high[c] = csimi_max(high[c], at);
-    }
-    for (c = 1, p->axis = 0; c < 3; c++)
-        if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
-    for (k = 0; k < p->awake; k++)
-        /* key above, place below: equal keys stay in the order of the list */
-        p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
-    csimi_radix_sort(p->awake, &p->order, &p->other);
-    for (k = 0; k < p->awake; k++) {
-        const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
-        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end; /* rises with k, so that it can be bisected */
-    }
-}
-
 /* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
 static int csimi_path_meets(csimi_paths *p, int a) {
-    const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
-    const uint32_t last = csimi_real_key(upper[p->axis]); /* those that begin behind it cannot meet a */
-    int k = 0, end = p->awake, i, place, count = 0;
-    while (k < end) { /* the first one that may reach so far */
-        if (p->reach[(k + end) / 2] < lower[p->axis])
-            k = (k + end) / 2 + 1;
-        else
-            end = (k + end) / 2;
-    }
-    for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
-        place = (int)(p->order[k] & 0xffffffffu);
-        if (!csimi_path_near(p, a, (int)p->list[place])) continue;
-        /* in the order of the list, whichever axis was sorted along */
-        for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
-        p->near[i] = place;
-    }
-    for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
-    end = csimi_path_about(p, lower, upper, p->slack); /* and what lies in bed, behind them */
-    for (k = p->awake; k < end; k++)
-        if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
+    const csim_real *box = p->box + 6 * (size_t)a;
+    /* and what lies in bed, behind them */
+    int k, count = csimi_crowd_near(&p->crowd, box, p->near), end = csimi_path_about(p, box, box + 3, p->slack);
+    for (k = p->awake; k < end; k++) p->near[count++] = (int)p->list[k];
     return count;
 }
 
@@ -686,7 +633,7 @@ static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) 
 
 /* Whether the way d of a ball of r at x comes into the bounds that a shape moves in. */
 static bool csimi_path_enters(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
-    const csim_real *low = p->lower + 3 * (size_t)shape, *high = p->upper + 3 * (size_t)shape;
+    const csim_real *low = p->box + 6 * (size_t)shape, *high = low + 3;
     const csim_vec3 y = csim_add(x, d);
     return csimi_min(x.x, y.x) - r <= high[0] && csimi_max(x.x, y.x) + r >= low[0] &&
            csimi_min(x.y, y.y) - r <= high[1] && csimi_max(x.y, y.y) + r >= low[1] &&
@@ -835,7 +782,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
-        if (bodies) csimi_path_sort(&p);
+        if (bodies) csimi_crowd_gather(&p.crowd, p.awake, p.list, p.box);
         /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);

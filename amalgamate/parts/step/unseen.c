@@ -18,12 +18,15 @@ typedef struct csimi_eye {
     csimi_step_frame *f;
     csimi_detector filter;
     csim_real slack;
-    csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
+    csim_real *spin;          /* [shapes] most that turning moves */
+    csim_pose *pose;          /* [shapes] of those awake, after the step */
+    csim_real *box;           /* [6 shapes] around the balls that hold them then */
     int *thrown, count;       /* [shapes] */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
-    int *near;                /* [shapes] that the nodes of one body come near */
+    int *near;                /* [shapes] that a shape, or the nodes of one body, may be near */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
     int awake;
+    csimi_crowd crowd; /* of those balls; gathered once something comes about them */
     double deepest;
 } csimi_eye;
 
@@ -36,11 +39,13 @@ static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {
     e->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
-    e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
+    e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
     e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    csimi_crowd_layout(&e->crowd, n->shapes, arena);
 }
 
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
@@ -60,6 +65,7 @@ static csim_real csimi_turned(const csim_geometry *g, csim_pose from, csim_pose 
 
 static csim_pose csimi_eye_pose(const csimi_eye *e, const csimi_state *state, int shape) {
     const csimi_store *s = &e->w->store;
+    if (state == &e->f->next && !csimi_lies(s, s->shape_body[shape])) return e->pose[shape];
     return csim_pose_mul(csimi_shape_pose(s, state, shape), s->shape[shape].local);
 }
 
@@ -69,19 +75,20 @@ static csim_real csimi_eye_spin(const csimi_eye *e, int shape) {
 }
 
 static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
-    const csimi_store *s = &e->w->store;
-    if (!csimi_lies(s, s->shape_body[shape])) return csimi_load3(e->centre + 3 * (size_t)shape);
-    return csim_pose_point(csimi_eye_pose(e, &s->state, shape), s->shape[shape].centre);
+    return csim_pose_point(csimi_eye_pose(e, &e->f->next, shape), e->w->store.shape[shape].centre);
 }
 
-static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
+static void csimi_eye_shapes(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
-    int i;
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+    int k;
+    for (k = 0; k < e->awake; k++) {
+        const int i = (int)e->list[k];
         const csim_geometry *g = s->shape + i;
-        const csim_pose to = csimi_eye_pose(e, &e->f->next, i); /* after the step */
+        const csim_pose to = e->pose[i] = csim_pose_mul(csimi_shape_pose(s, &e->f->next, i), g->local);
         const csim_vec3 c = csim_pose_point(to, g->centre);
-        csimi_store3(e->centre + 3 * (size_t)i, c);
+        const csim_real r = g->bound + s->skin[i].surface.thickness + e->slack;
+        csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
+        csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
         if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
@@ -91,12 +98,6 @@ static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
                 e->thrown[e->count++] = i;
         }
     }
-}
-
-static void csimi_eye_shapes(csimi_eye *e) {
-    const csimi_store *s = &e->w->store;
-    int i;
-    for (i = 0; i < s->active_count; i++) csimi_eye_body_shapes(e, s->body + s->active[i]);
 }
 
 /* What went deeper than it was by more than the slack has been driven in. */
@@ -222,14 +223,23 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
     const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b, 0), csimi_eye_crossed(e, a, b));
-    if (!(depth > 0)) return;
-    csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
+    /* what is no deeper than the slack was not driven in, however deep it was before */
+    const double before = depth > (double)e->slack ? csimi_eye_depth(e, &s->state, a, b, 0) : 0;
+    csimi_eye_found(e, depth, before, s->shape_body[a], s->shape_body[b]);
 }
 
-/* Lists the shapes about a ball. */
+/* Lists in e->near the shapes about a ball: those awake, and behind them those in bed. */
 static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
-    /* the shapes awake are all listed; those in bed that are near come behind them */
-    return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+    const csim_vec3 r = csim_v3(radius, radius, radius);
+    csim_real box[6];
+    int k, end, count;
+    csimi_store3(box, csim_sub(centre, r));
+    csimi_store3(box + 3, csim_add(centre, r));
+    if (e->crowd.count < e->awake) csimi_crowd_gather(&e->crowd, e->awake, e->list, e->box);
+    count = csimi_crowd_near(&e->crowd, box, e->near);
+    end = e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+    for (k = e->awake; k < end; k++) e->near[count++] = (int)e->list[k];
+    return count;
 }
 
 static void csimi_eye_thrown(csimi_eye *e) {
@@ -238,10 +248,10 @@ static void csimi_eye_thrown(csimi_eye *e) {
     for (i = 0; i < e->count; i++) {
         const int a = e->thrown[i], slot = s->shape_body[a];
         const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
-        const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
+        const csim_vec3 c = csimi_eye_centre(e, a);
         const int count = csimi_eye_about(e, c, r);
         for (k = 0; k < count; k++)
-            if (csimi_eye_near(e, slot, a, c, r, (int)e->list[k])) csimi_eye_again(e, a, (int)e->list[k]);
+            if (csimi_eye_near(e, slot, a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
     }
 }
 
@@ -304,7 +314,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     far += b->radius + b->surface.thickness;
     listed = csimi_eye_about(e, middle, far);
     for (k = 0; k < listed; k++)
-        if (csimi_eye_near(e, slot, -1, middle, far, (int)e->list[k])) e->near[found++] = (int)e->list[k];
+        if (csimi_eye_near(e, slot, -1, middle, far, e->near[k])) e->near[found++] = e->near[k];
     return found;
 }
 
