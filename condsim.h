@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e3692ded6e3c4ddc
+   Hash of the parts: 22bb6f86cdab96cb
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4031,7 +4031,25 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
 CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
                                          csim_real density, csim_mass *mass, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
-/* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
+/* Every third bit of a 10-bit number. */
+CSIM_INLINE uint32_t csimi_spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+/* ---- broad.c: boxes (lower, upper) of listed shapes, of which those that meet one are asked for, many times. */
+typedef struct csimi_crowd {
+    int count;
+    const uint64_t *list;
+    const csim_real *box;    /* [6 shapes] */
+    uint64_t *order, *other; /* [count] key << 32 | place in the list, and room for sorting */
+    csim_real *around;       /* [6 count / 16 + 6] boxes around each 16 in that order */
+} csimi_crowd;
+CSIMI_FN void csimi_crowd_layout(csimi_crowd *c, int count, csimi_arena *arena);
+CSIMI_FN void csimi_crowd_gather(csimi_crowd *c, int count, const uint64_t *list, const csim_real *box);
+CSIMI_FN int csimi_crowd_near(const csimi_crowd *c, const csim_real *box, int *near); /* in the order of the list */
+/* ---- all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
    Writes pairs (2 ints each, sorted by i then j; beyond the capacity the first ones found, sorted) and returns how many
    there are. Sort and sweep along the axis on which boxes of ordinary size spread most: O(n log n + tests), where a box
@@ -14825,6 +14843,59 @@ CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     }
 }
 
+/* Without branches: where boxes lie dense nobody could foretell them, and twice the time would go there. */
+static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
+    return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
+}
+
+/* ---- boxes asked for: looked through by groups of 16 that lie near each other */
+
+CSIMI_FN void csimi_crowd_layout(csimi_crowd *c, int count, csimi_arena *arena) {
+    c->order = CSIMI_PUSH(arena, uint64_t, count);
+    c->other = CSIMI_PUSH(arena, uint64_t, count);
+    c->around = CSIMI_PUSH(arena, csim_real, 6 * ((size_t)count / 16 + 1));
+}
+
+CSIMI_FN void csimi_crowd_gather(csimi_crowd *c, int count, const uint64_t *list, const csim_real *box) {
+    csim_real rate = 0; /* half of the mean of 1 / length, for which a few long boxes do not count */
+    int i, k;
+    c->count = count;
+    c->list = list;
+    c->box = box;
+    for (i = 0; i < count; ++i) rate += 1 / (2 * (csim_real)count * (box[6 * list[i] + 3] - box[6 * list[i]]));
+    for (i = 0; i < count; ++i) {
+        const csim_real *b = box + 6 * list[i];
+        c->order[i] = (uint32_t)i;
+        for (k = 0; k < 3; ++k) /* along a curve of Morton, which begins again after 1024 cells */
+            c->order[i] |= (uint64_t)csimi_spread_bits(
+                               (uint32_t)csimi_cut(rate * (b[k] + b[3 + k]), -(1 << 30), 1 << 30) & 1023u) << (32 + k);
+    }
+    csimi_radix_sort(count, &c->order, &c->other);
+    for (i = 0; i < count; ++i) {
+        const csim_real *own = box + 6 * list[(uint32_t)c->order[i]];
+        csim_real *around = c->around + 6 * (i / 16);
+        for (k = 0; k < 3; ++k) {
+            around[k] = i % 16 ? csimi_min(around[k], own[k]) : own[k];
+            around[3 + k] = i % 16 ? csimi_max(around[3 + k], own[3 + k]) : own[3 + k];
+        }
+    }
+}
+
+CSIMI_FN int csimi_crowd_near(const csimi_crowd *c, const csim_real *box, int *near) {
+    int i, k, count = 0;
+    for (i = 0; i < c->count; ++i) {
+        const int place = (int)(uint32_t)c->order[i];
+        if (i % 16 == 0 && !csimi_boxes_meet(box, c->around + 6 * (i / 16))) {
+            i += 15; /* none of these */
+        } else if (csimi_boxes_meet(box, c->box + 6 * c->list[place])) {
+            for (k = count++; k > 0 && near[k - 1] > place; --k) near[k] = near[k - 1];
+            near[k] = place;
+        }
+    }
+    for (i = 0; i < count; ++i) near[i] = (int)c->list[near[i]];
+    return count;
+}
+
 /* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
 static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                            int capacity) {
@@ -14955,10 +15026,6 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 }
 
 /* ---- the sweep and the order of its pairs */
-
-static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
-    return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
-}
 
 /* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
    fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */
@@ -15118,14 +15185,6 @@ CSIMI_FN int csimi_surface_leaves(int count) {
 }
 
 CSIMI_FN int csimi_surface_boxes(int count) { return csimi_imax(4, 2 * csimi_surface_leaves(count)); }
-
-/* Every third bit of a 10-bit number. */
-static uint32_t csimi_spread_bits(uint32_t x) {
-    x = (x | x << 16) & 0x030000ffu;
-    x = (x | x << 8) & 0x0300f00fu;
-    x = (x | x << 4) & 0x030c30c3u;
-    return (x | x << 2) & 0x09249249u;
-}
 
 /* Sorts [count] keys whose upper halves are codes, and reads off the order. */
 static void csimi_order_by(int count, uint64_t *keys, int *order) {
@@ -34500,13 +34559,17 @@ static void csimi_expect_room(csimi_counts *n) {
     n->matrix_blocks = csimi_imax(n->matrix_blocks, csimi_most_items(n->nodes + (int64_t)4 * n->rigids));
 }
 
-/* A world that grows takes a quarter more than it had of what needs more room, so that adding bodies one by one costs
-   linear time, and no more than that: a body takes kilobytes with its contacts. */
+/* A world that grows takes half as much again as it had of what needs more room, so that adding bodies one by one costs
+   linear time; of contacts and pairs, which steps find, a quarter. */
 static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
-#define CSIMI_X(axis) \
-    if (n->axis > had->axis) n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 4));
+    const int contacts = n->contacts, pairs = n->pairs;
+#define CSIMI_X(axis)                                                                \
+    if (n->axis > had->axis && had->axis > 0) \
+        n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 2));
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
+    n->contacts = contacts > had->contacts ? csimi_imax(contacts, had->contacts + had->contacts / 4) : contacts;
+    n->pairs = pairs > had->pairs ? csimi_imax(pairs, had->pairs + had->pairs / 4) : pairs;
     csimi_expect_room(n);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
@@ -45754,11 +45817,10 @@ typedef struct csimi_paths {
     int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
     unsigned char *looked; /* [bodies] its path is followed */
     csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
-    csim_real *lower, *upper; /* [3 shapes] bounds of the way */
+    csim_real *box;            /* [6 shapes] bounds of the way: lower, upper */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is about */
-    int awake, axis;
-    uint64_t *order, *other;  /* [shapes] places in the list by where their bounds begin along the axis, and room */
-    csim_real *reach;         /* [shapes] in that order: how far any up to here reaches */
+    int awake;
+    csimi_crowd crowd; /* bounds of those awake */
     int *near, near_count;    /* [shapes] that a shape, or the nodes of one body, may meet */
     csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
 } csimi_paths;
@@ -45771,12 +45833,9 @@ static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_aren
     p->looked = CSIMI_PUSH(arena, unsigned char, n->bodies);
     p->way = CSIMI_PUSH(arena, csim_real, n->shapes);
     p->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
-    p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
-    p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     p->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->order = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->other = CSIMI_PUSH(arena, uint64_t, n->shapes);
-    p->reach = CSIMI_PUSH(arena, csim_real, n->shapes);
+    csimi_crowd_layout(&p->crowd, n->shapes, arena);
     p->near = CSIMI_PUSH(arena, int, n->shapes);
     p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
 }
@@ -45907,20 +45966,14 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     return fast;
 }
 
-/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
-   body, not zero. */
-static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
-    const csimi_store *s = &p->w->store;
-    const csim_geometry *g = s->shape + shape;
-    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
-    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
-    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
-    csim_real part = 1;
-    if (g->kind == CSIM_SHAPE_SPHERE) part = 0; /* turned about its centre it is the same */
+/* The part of its bound that turning about its centre moves of a shape: what is not round. w: of the body, not 0. */
+static csim_real csimi_path_part(const csimi_paths *p, const csimi_body *b, const csim_geometry *g, csim_vec3 w) {
+    const csim_quat q = csimi_load_quat(p->w->store.state.rotation + 4 * (size_t)b->rigid);
+    if (g->kind == CSIM_SHAPE_SPHERE) return 0; /* turned about its centre it is the same */
+    if (g->kind != CSIM_SHAPE_CAPSULE && g->kind != CSIM_SHAPE_CYLINDER) return 1;
     /* round about its z axis: only the part of the turn across that counts */
-    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
-        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
-    return csim_length(arm) + part * g->bound;
+    w = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while the turn does */
+    return CSIMI_SQRT(w.x * w.x + w.y * w.y) / csim_length(w);
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -45934,11 +45987,11 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
     if (b->kind == CSIM_BODY_TREE) return csimi_path_tree_ways(p, b);
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        const csim_real arm = csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre)));
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
-        const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
-        const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
+        const csim_real turn = p->h * csim_length(csimi_load3(twist + 3));
+        const csim_real before = csim_length(csimi_load3(was)) + (arm + g->bound) * csim_length(csimi_load3(was + 3));
+        p->spin[i] = turn > 0 ? turn * (arm + csimi_path_part(p, b, g, csimi_load3(twist + 3)) * g->bound) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
         fast = fast || p->spin[i] * turn > 2 * p->slack || p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
@@ -45954,8 +46007,8 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
     /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
-    csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
-    csimi_store3(p->upper + 3 * (size_t)shape, csim_add(upper, csim_v3(t, t, t)));
+    csimi_store3(p->box + 6 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
+    csimi_store3(p->box + 6 * (size_t)shape + 3, csim_add(upper, csim_v3(t, t, t)));
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
@@ -46170,9 +46223,12 @@ static csim_real csimi_path_floor(csim_real gap, csim_real slack, csim_real thin
 static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair *pair) {
     const csimi_path_pair q = *pair;
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, q.a), csimi_path_shift(p, q.b));
+    const csim_real most = csimi_min(q.way, q.spin + csim_length(shift)); /* that they come nearer */
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
+    /* most pairs cannot get deeper than half of what they may: to be told only that costs far less than their gap */
+    if (!csimi_path_gap(p, &q, 0, most - q.deep / 2, &gap, &n)) return 1;
     if (!csimi_path_gap(p, &q, 0, q.way + q.deep, &gap, &n)) return 1; /* farther than their ways lead */
     floor = csimi_path_floor(gap, q.deep, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
@@ -46218,58 +46274,12 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
 /* What ways do not look at: grids and heights. */
 static bool csimi_path_leaves(const csim_geometry *g) { return g->field && g->kind != CSIM_SHAPE_TRIANGLES; }
 
-static bool csimi_path_near(const csimi_paths *p, int a, int b) {
-    int k;
-    for (k = 0; k < 3; k++)
-        if (p->lower[3 * (size_t)a + (size_t)k] > p->upper[3 * (size_t)b + (size_t)k] ||
-            p->lower[3 * (size_t)b + (size_t)k] > p->upper[3 * (size_t)a + (size_t)k])
-            return false;
-    return true;
-}
-
-/* Sorts what is awake along the axis in which it spreads most. */
-static void csimi_path_sort(csimi_paths *p) {
-    csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
-    int k, c;
-    for (k = 0; k < 3 * p->awake; k++) {
-        const csim_real at = p->lower[3 * (size_t)p->list[k / 3] + (size_t)(c = k % 3)];
-        low[c] = csimi_min(low[c], at);
-        high[c] = csimi_max(high[c], at);
-    }
-    for (c = 1, p->axis = 0; c < 3; c++)
-        if (high[c] - low[c] > high[p->axis] - low[p->axis]) p->axis = c;
-    for (k = 0; k < p->awake; k++)
-        /* key above, place below: equal keys stay in the order of the list */
-        p->order[k] = (uint64_t)csimi_real_key(p->lower[3 * (size_t)p->list[k] + (size_t)p->axis]) << 32 | (uint64_t)k;
-    csimi_radix_sort(p->awake, &p->order, &p->other);
-    for (k = 0; k < p->awake; k++) {
-        const csim_real end = p->upper[3 * (size_t)p->list[p->order[k] & 0xffffffffu] + (size_t)p->axis];
-        p->reach[k] = k > 0 ? csimi_max(p->reach[k - 1], end) : end; /* rises with k, so that it can be bisected */
-    }
-}
-
 /* Lists the shapes whose ways come near that of shape a: those awake as in the list, and those in bed. */
 static int csimi_path_meets(csimi_paths *p, int a) {
-    const csim_real *lower = p->lower + 3 * (size_t)a, *upper = p->upper + 3 * (size_t)a;
-    const uint32_t last = csimi_real_key(upper[p->axis]); /* those that begin behind it cannot meet a */
-    int k = 0, end = p->awake, i, place, count = 0;
-    while (k < end) { /* the first one that may reach so far */
-        if (p->reach[(k + end) / 2] < lower[p->axis])
-            k = (k + end) / 2 + 1;
-        else
-            end = (k + end) / 2;
-    }
-    for (; k < p->awake && (uint32_t)(p->order[k] >> 32) <= last; k++) {
-        place = (int)(p->order[k] & 0xffffffffu);
-        if (!csimi_path_near(p, a, (int)p->list[place])) continue;
-        /* in the order of the list, whichever axis was sorted along */
-        for (i = count++; i > 0 && p->near[i - 1] > place; i--) p->near[i] = p->near[i - 1];
-        p->near[i] = place;
-    }
-    for (i = 0; i < count; i++) p->near[i] = (int)p->list[p->near[i]];
-    end = csimi_path_about(p, lower, upper, p->slack); /* and what lies in bed, behind them */
-    for (k = p->awake; k < end; k++)
-        if (csimi_path_near(p, a, (int)p->list[k])) p->near[count++] = (int)p->list[k];
+    const csim_real *box = p->box + 6 * (size_t)a;
+    /* and what lies in bed, behind them */
+    int k, count = csimi_crowd_near(&p->crowd, box, p->near), end = csimi_path_about(p, box, box + 3, p->slack);
+    for (k = p->awake; k < end; k++) p->near[count++] = (int)p->list[k];
     return count;
 }
 
@@ -46419,7 +46429,7 @@ static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) 
 
 /* Whether the way d of a ball of r at x comes into the bounds that a shape moves in. */
 static bool csimi_path_enters(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
-    const csim_real *low = p->lower + 3 * (size_t)shape, *high = p->upper + 3 * (size_t)shape;
+    const csim_real *low = p->box + 6 * (size_t)shape, *high = low + 3;
     const csim_vec3 y = csim_add(x, d);
     return csimi_min(x.x, y.x) - r <= high[0] && csimi_max(x.x, y.x) + r >= low[0] &&
            csimi_min(x.y, y.y) - r <= high[1] && csimi_max(x.y, y.y) + r >= low[1] &&
@@ -46568,7 +46578,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
         for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
-        if (bodies) csimi_path_sort(&p);
+        if (bodies) csimi_crowd_gather(&p.crowd, p.awake, p.list, p.box);
         /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
             stopped = csimi_path_pairs(&p);
@@ -46602,12 +46612,15 @@ typedef struct csimi_eye {
     csimi_step_frame *f;
     csimi_detector filter;
     csim_real slack;
-    csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
+    csim_real *spin;          /* [shapes] most that turning moves */
+    csim_pose *pose;          /* [shapes] of those awake, after the step */
+    csim_real *box;           /* [6 shapes] around the balls that hold them then */
     int *thrown, count;       /* [shapes] */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
-    int *near;                /* [shapes] that the nodes of one body come near */
+    int *near;                /* [shapes] that a shape, or the nodes of one body, may be near */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
     int awake;
+    csimi_crowd crowd; /* of those balls; gathered once something comes about them */
     double deepest;
 } csimi_eye;
 
@@ -46620,11 +46633,13 @@ static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {
     e->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
-    e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
+    e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
     e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
+    csimi_crowd_layout(&e->crowd, n->shapes, arena);
 }
 
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
@@ -46644,6 +46659,7 @@ static csim_real csimi_turned(const csim_geometry *g, csim_pose from, csim_pose 
 
 static csim_pose csimi_eye_pose(const csimi_eye *e, const csimi_state *state, int shape) {
     const csimi_store *s = &e->w->store;
+    if (state == &e->f->next && !csimi_lies(s, s->shape_body[shape])) return e->pose[shape];
     return csim_pose_mul(csimi_shape_pose(s, state, shape), s->shape[shape].local);
 }
 
@@ -46653,19 +46669,20 @@ static csim_real csimi_eye_spin(const csimi_eye *e, int shape) {
 }
 
 static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
-    const csimi_store *s = &e->w->store;
-    if (!csimi_lies(s, s->shape_body[shape])) return csimi_load3(e->centre + 3 * (size_t)shape);
-    return csim_pose_point(csimi_eye_pose(e, &s->state, shape), s->shape[shape].centre);
+    return csim_pose_point(csimi_eye_pose(e, &e->f->next, shape), e->w->store.shape[shape].centre);
 }
 
-static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
+static void csimi_eye_shapes(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
-    int i;
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+    int k;
+    for (k = 0; k < e->awake; k++) {
+        const int i = (int)e->list[k];
         const csim_geometry *g = s->shape + i;
-        const csim_pose to = csimi_eye_pose(e, &e->f->next, i); /* after the step */
+        const csim_pose to = e->pose[i] = csim_pose_mul(csimi_shape_pose(s, &e->f->next, i), g->local);
         const csim_vec3 c = csim_pose_point(to, g->centre);
-        csimi_store3(e->centre + 3 * (size_t)i, c);
+        const csim_real r = g->bound + s->skin[i].surface.thickness + e->slack;
+        csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
+        csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
         if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
@@ -46675,12 +46692,6 @@ static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
                 e->thrown[e->count++] = i;
         }
     }
-}
-
-static void csimi_eye_shapes(csimi_eye *e) {
-    const csimi_store *s = &e->w->store;
-    int i;
-    for (i = 0; i < s->active_count; i++) csimi_eye_body_shapes(e, s->body + s->active[i]);
 }
 
 /* What went deeper than it was by more than the slack has been driven in. */
@@ -46806,14 +46817,23 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
     const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b, 0), csimi_eye_crossed(e, a, b));
-    if (!(depth > 0)) return;
-    csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b, 0), s->shape_body[a], s->shape_body[b]);
+    /* what is no deeper than the slack was not driven in, however deep it was before */
+    const double before = depth > (double)e->slack ? csimi_eye_depth(e, &s->state, a, b, 0) : 0;
+    csimi_eye_found(e, depth, before, s->shape_body[a], s->shape_body[b]);
 }
 
-/* Lists the shapes about a ball. */
+/* Lists in e->near the shapes about a ball: those awake, and behind them those in bed. */
 static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
-    /* the shapes awake are all listed; those in bed that are near come behind them */
-    return e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+    const csim_vec3 r = csim_v3(radius, radius, radius);
+    csim_real box[6];
+    int k, end, count;
+    csimi_store3(box, csim_sub(centre, r));
+    csimi_store3(box + 3, csim_add(centre, r));
+    if (e->crowd.count < e->awake) csimi_crowd_gather(&e->crowd, e->awake, e->list, e->box);
+    count = csimi_crowd_near(&e->crowd, box, e->near);
+    end = e->awake + csimi_still_about(e->w, centre, centre, radius, e->list + e->awake);
+    for (k = e->awake; k < end; k++) e->near[count++] = (int)e->list[k];
+    return count;
 }
 
 static void csimi_eye_thrown(csimi_eye *e) {
@@ -46822,10 +46842,10 @@ static void csimi_eye_thrown(csimi_eye *e) {
     for (i = 0; i < e->count; i++) {
         const int a = e->thrown[i], slot = s->shape_body[a];
         const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
-        const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
+        const csim_vec3 c = csimi_eye_centre(e, a);
         const int count = csimi_eye_about(e, c, r);
         for (k = 0; k < count; k++)
-            if (csimi_eye_near(e, slot, a, c, r, (int)e->list[k])) csimi_eye_again(e, a, (int)e->list[k]);
+            if (csimi_eye_near(e, slot, a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
     }
 }
 
@@ -46888,7 +46908,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
     far += b->radius + b->surface.thickness;
     listed = csimi_eye_about(e, middle, far);
     for (k = 0; k < listed; k++)
-        if (csimi_eye_near(e, slot, -1, middle, far, (int)e->list[k])) e->near[found++] = (int)e->list[k];
+        if (csimi_eye_near(e, slot, -1, middle, far, e->near[k])) e->near[found++] = e->near[k];
     return found;
 }
 

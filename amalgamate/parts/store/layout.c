@@ -200,13 +200,17 @@ static void csimi_expect_room(csimi_counts *n) {
     n->matrix_blocks = csimi_imax(n->matrix_blocks, csimi_most_items(n->nodes + (int64_t)4 * n->rigids));
 }
 
-/* A world that grows takes a quarter more than it had of what needs more room, so that adding bodies one by one costs
-   linear time, and no more than that: a body takes kilobytes with its contacts. */
+/* A world that grows takes half as much again as it had of what needs more room, so that adding bodies one by one costs
+   linear time; of contacts and pairs, which steps find, a quarter. */
 static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
-#define CSIMI_X(axis) \
-    if (n->axis > had->axis) n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 4));
+    const int contacts = n->contacts, pairs = n->pairs;
+#define CSIMI_X(axis)                                                                \
+    if (n->axis > had->axis && had->axis > 0) \
+        n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 2));
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
+    n->contacts = contacts > had->contacts ? csimi_imax(contacts, had->contacts + had->contacts / 4) : contacts;
+    n->pairs = pairs > had->pairs ? csimi_imax(pairs, had->pairs + had->pairs / 4) : pairs;
     csimi_expect_room(n);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
