@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 22bb6f86cdab96cb
+   Hash of the parts: 0ec1b0d71aafa93b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -31632,7 +31632,7 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
-enum { CSIMI_AUTO_FEW = 25 }; /* iterations by which COND has solved most of what it solves quickly */
+enum { CSIMI_AUTO_FEW = 10 }; /* iterations by which COND has solved most of what it solves quickly */
 
 /* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
 static bool csimi_auto_couples(const csim_problem *problem) {

@@ -126,7 +126,7 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
-enum { CSIMI_AUTO_FEW = 25 }; /* iterations by which COND has solved most of what it solves quickly */
+enum { CSIMI_AUTO_FEW = 10 }; /* iterations by which COND has solved most of what it solves quickly */
 
 /* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
 static bool csimi_auto_couples(const csim_problem *problem) {
