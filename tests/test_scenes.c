@@ -605,10 +605,11 @@ TEST(solid_in_flight_takes_two_iterations) {
     scene_options o = scene_default_options();
     run r;
     o.size = 4;
+    o.tolerance = TOL(5e-5, 1e-3);
     o.seconds = 0.08; /* it lands after a tenth */
     r = run_with("ball", "", &o);
     EQUAL(r.sums.max[COLUMN_contacts], 0);
-    CHECK(r.sums.max[COLUMN_iterations] <= 2);
+    CHECK(r.sums.max[COLUMN_iterations] <= TOL(2, 8)); /* float: 24 before; A v rounds to a thousandth of m g h */
     EQUAL(r.sums.uncertified, 0);
     scene_close(r.s);
 }
