@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0ec1b0d71aafa93b
+   Hash of the parts: 35989f6c38924798
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -24312,7 +24312,7 @@ CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
 
    Rows of A stream through v* once; every contact then takes its one step alone, because no node carries two. */
 
-#define CSIMI_COND_SMOOTH CSIM_R(1.2135922330097086) /* 1.25 / 1.03: W A of iterations with a ring, at most */
+static const csim_real CSIMI_COND_SMOOTH = CSIM_R(1.2135922330097086); /* 1.25 / 1.03: W A at most, with a ring */
 
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
@@ -57097,7 +57097,6 @@ CSIMI_WARM
 #undef CSIMI_WELD
 #undef CSIMI_CERT_ALL
 #undef CSIMI_PARAM
-#undef CSIMI_COND_SMOOTH
 #undef CSIMI_TWO
 #undef CSIMI_BASIS
 #undef CSIMI_BURST_COUPLED

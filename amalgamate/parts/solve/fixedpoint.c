@@ -5,7 +5,7 @@
    Rows of A stream through v* once; every contact then takes its one step alone, because no node carries two. */
 #include "cond.h"
 
-#define CSIMI_COND_SMOOTH CSIM_R(1.2135922330097086) /* 1.25 / 1.03: W A of iterations with a ring, at most */
+static const csim_real CSIMI_COND_SMOOTH = CSIM_R(1.2135922330097086); /* 1.25 / 1.03: W A at most, with a ring */
 
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
