@@ -375,8 +375,15 @@ static double deepest_end(const shot *s, int target, bool follow, double *hidden
     return most;
 }
 
-/* Who meets whom is found along a sorted axis: the same shapes in the same order as by comparing all with all,
-   whichever axis they spread along, with boxes of all sizes among them. */
+static bool boxes_meet(const csim_real *a, const csim_real *b) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (a[k] > b[3 + k] || b[k] > a[3 + k]) return false;
+    return true;
+}
+
+/* Who meets whom is found by groups of boxes: the same shapes in the same order as by comparing all with all, whichever
+   axis they spread along, with boxes of all sizes among them, points and one without an end too. */
 TEST(ways_that_meet_are_found_as_by_comparing_all) {
     enum { MANY = 120 };
     csim_world_def def = csim_default_world_def();
@@ -407,16 +414,17 @@ TEST(ways_that_meet_are_found_as_by_comparing_all) {
         CHECK(p.awake == MANY);
         for (i = 0; i < 3 * MANY; i++) {
             const double at = check_random(-1, 1) * (i % 3 == axis ? 20 : 2), size = i / 3 % 17 ? 1 : 15;
-            p.lower[i] = (csim_real)at;
-            p.upper[i] = (csim_real)(at + check_random(0, size));
+            p.box[6 * (i / 3) + i % 3] = i / 3 == 7 ? -CSIMI_HUGE : (csim_real)at;
+            p.box[6 * (i / 3) + 3 + i % 3] =
+                i / 3 == 7 ? CSIMI_HUGE : (csim_real)at + (i / 3 % 13 ? (csim_real)check_random(0, size) : 0);
         }
-        csimi_path_sort(&p);
-        CHECK(p.axis == axis);
+        csimi_crowd_gather(&p.crowd, p.awake, p.list, p.box);
         for (i = 0; i < MANY; i++) {
             const int count = csimi_path_meets(&p, a = (int)p.list[i]);
             int at = 0;
             for (k = 0; k < MANY; k++)
-                if (csimi_path_near(&p, a, (int)p.list[k])) CHECK(at < count && p.near[at++] == (int)p.list[k]);
+                if (boxes_meet(p.box + 6 * a, p.box + 6 * (int)p.list[k]))
+                    CHECK(at < count && p.near[at++] == (int)p.list[k]);
             CHECK(at == count);
             met += count;
         }
