@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 35989f6c38924798
+   Hash of the parts: 6c747e7b4e939d8b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -13446,11 +13446,13 @@ CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
     p->size = f->size;
 }
 
+enum { CSIMI_TURNED = 8 }; /* corners of b that are turned once: all of a box, and small stacks bear them */
+
 /* Both polytopes, b's pose in the frame of a, and the points found so far, in the frame of a, normals from a to b. */
 typedef struct csimi_pair {
     csimi_polytope a, b;
     csim_real R[9], t[3]; /* x_a = R x_b + t */
-    csim_real vertex_b[3 * CSIM_HULL_MAX_VERTICES]; /* corners of b in the frame of a, by csimi_turn_corners */
+    csim_real vertex_b[3 * CSIMI_TURNED]; /* first corners of b in the frame of a, by csimi_turn_corners */
     csim_real margin;
     csim_real tie;   /* differences of separation below this are no differences */
     csim_real slack; /* points this far apart are one point; as far outside a face is still on it */
@@ -13467,13 +13469,17 @@ static csim_vec3 csimi_turn_b(const csimi_pair *p, const csim_real *x) {
     csimi_mul3(p->R, x, y);
     return csimi_load3(y);
 }
+static csim_vec3 csimi_turn_corner(const csimi_pair *p, int i) {
+    return csim_add(csimi_turn_b(p, p->b.vertex + 3 * i), csimi_load3(p->t));
+}
 /* Of pairs that faces of a do not part: all that follows asks for corners again and again. */
 static void csimi_turn_corners(csimi_pair *p) {
     int i;
-    for (i = 0; i < p->b.vertex_count; i++)
-        csimi_store3(p->vertex_b + 3 * i, csim_add(csimi_turn_b(p, p->b.vertex + 3 * i), csimi_load3(p->t)));
+    for (i = 0; i < csimi_imin(p->b.vertex_count, CSIMI_TURNED); i++)
+        csimi_store3(p->vertex_b + 3 * i, csimi_turn_corner(p, i));
 }
 static csim_vec3 csimi_corner(const csimi_pair *p, int side, int i) {
+    if (side == 1 && i >= CSIMI_TURNED) return csimi_turn_corner(p, i);
     return csimi_load3((side == 0 ? p->a.vertex : p->vertex_b) + 3 * i);
 }
 static csim_vec3 csimi_normal_of(const csimi_pair *p, int side, int face) {
