@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6c747e7b4e939d8b
+   Hash of the parts: ced754f82931034e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32461,8 +32461,8 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (arena->used - rows < s->scratch_bytes) csimi_push(arena, s->scratch_bytes - (arena->used - rows), 1);
     s->scratch = s->inverse;
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
-    /* a contact is quick or slow: tangents stand from the front, rows, which are smaller, from the back */
-    s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
+    /* a contact is quick or slow: tangents stand from the front, rows from the back */
+    s->tangent = (csimi_tangent *)csimi_push(arena, contacts, csimi_most_bytes(sizeof *s->tangent, sizeof *s->row));
     if (s->tangent) s->row = (csimi_bounded_row *)(void *)(arena->base + arena->used);
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);

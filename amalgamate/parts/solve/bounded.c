@@ -110,8 +110,8 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     if (arena->used - rows < s->scratch_bytes) csimi_push(arena, s->scratch_bytes - (arena->used - rows), 1);
     s->scratch = s->inverse;
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
-    /* a contact is quick or slow: tangents stand from the front, rows, which are smaller, from the back */
-    s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
+    /* a contact is quick or slow: tangents stand from the front, rows from the back */
+    s->tangent = (csimi_tangent *)csimi_push(arena, contacts, csimi_most_bytes(sizeof *s->tangent, sizeof *s->row));
     if (s->tangent) s->row = (csimi_bounded_row *)(void *)(arena->base + arena->used);
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
