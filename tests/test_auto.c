@@ -68,6 +68,31 @@ TEST(later_attempts_certify_whatever_was_asked) {
     CHECK(swept > 10);
 }
 
+/* With a joint among the contacts the sweeps come first and COND follows what they miss: together they take no more
+   iterations than they are given, and what is called certified is. */
+TEST(joints_are_swept_first_and_cond_follows) {
+    int trial, swept = 0, followed = 0, k;
+    for (trial = 0; trial < 200; trial++) {
+        csim_solver_params p = csim_default_solver_params();
+        csim_outcome o;
+        cp_make(24, cp_int(2, 12), CP_GENERAL, CSIM_LAW_STRICT, 10);
+        cp.contacts[0].law = CSIM_LAW_BILATERAL;
+        cp.contacts[0].mask = 7;
+        for (k = 0; k < 2; k++) { /* plenty, and too few */
+            p.tolerance = CSIM_R(k ? TOL(1e-13, 1e-6) : TOL(1e-8, 1e-4));
+            p.max_iterations = k ? 8 : 4000;
+            o = cp_solve(&p, found_v, found_lambda);
+            CASE("trial %d, %d iterations", trial, p.max_iterations);
+            CHECK(o.iterations <= p.max_iterations);
+            swept += o.result == CSIM_RESULT_CONVERGED && o.solver == CSIM_SOLVER_SWEEP;
+            followed += o.solver == CSIM_SOLVER_COND;
+            if (o.result == CSIM_RESULT_CONVERGED) CHECK(own_figure() <= (double)p.tolerance);
+        }
+    }
+    printf("    %d swept, %d times COND followed\n", swept, followed);
+    CHECK(swept > 100 && followed > 10);
+}
+
 /* ---- what no factor takes */
 
 enum { GRAPH = 1000, LINKS = 7, STORED = GRAPH * (2 * LINKS + 1) };

@@ -380,7 +380,7 @@ LONG_TEST(a_hundred_thousand_static_shapes) {
         memory[k] = (double)csim_world_stats(w).memory_bytes;
         csim_destroy_world(w);
     }
-    CHECK(memory[1] < 8e3 * 317 * 317); /* a quarter more than there is, and no room for contacts that never come */
+    CHECK(memory[1] < 8e3 * 317 * 317); /* half as much again as there is, and no room for contacts that never come */
     CHECK(contacts[0] > 20 * LOOKS);
     EQUAL(contacts[0], contacts[1]);
 }
