@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ced754f82931034e
+   Hash of the parts: 088457cce0e23bc3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -32353,7 +32353,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 /* solve/bounded: a frame of fixed work that settles. S substeps of h_s = h / S on rows that stay what they are for the
    whole frame (soft steps: Catto, "Solver2D", 2024):
 
-       v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more
+       v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more: momentum
        bias:   every closed normal asks for its gap as a soft spring does, every open one for its gap at most
        x += h_s v                                             gap = s0 + J x
        settle: the normals without the springs                of rigid bodies alone
@@ -32370,7 +32370,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
    rows go along: both bodies of a contact are four quads. */
 
 enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4, /* of either sweep, where A couples bodies */
-       CSIMI_BOUNDED_ROW = 16 };
+       CSIMI_BOUNDED_ROW = 16, CSIMI_GROUNDS = 4 };
 static const csim_real CSIMI_PUSH_SPEED = 3; /* m/s: springs push no faster */
 static const csim_real CSIMI_LEAK = CSIM_R(0.1); /* of an impulse a substep, where it carries nothing yet */
 static const csim_real CSIMI_HOLD_SHARE = CSIM_R(0.2); /* of what a joint has drifted, back in a substep */
@@ -32382,12 +32382,11 @@ typedef struct csimi_soft {
 
 /* A contact of rigid bodies and ground under the strict law: normals are read three times a substep ... */
 typedef struct csimi_normal {
-    int a, b; /* where the two blocks of each body begin; the ground has two of its own, all 0 */
+    int a, b; /* where the two blocks of each body begin; the ground has such of its own, all 0 */
     csim_real J[CSIMI_BOUNDED_ROW], mass;
     csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
     csim_real lambda;             /* of a substep */
     csimi_soft soft;
-    int on; /* it began the substep with an impulse */
 } csimi_normal;
 
 /* ... and tangents once. */
@@ -32395,6 +32394,12 @@ typedef struct csimi_tangent {
     csim_real J[2 * CSIMI_BOUNDED_ROW], mass, mu, ground[2], lambda[2];
     int contact;
 } csimi_tangent;
+
+/* Where a contact of rigid bodies is: the first blocks of both, n for the ground; its place among such contacts, -1: it
+   is none of them. */
+typedef struct csimi_seat {
+    int body[2], at;
+} csimi_seat;
 
 /* Any other contact: other laws, other bodies. */
 typedef struct csimi_bounded_row {
@@ -32419,8 +32424,12 @@ typedef struct csimi_bounded {
     csimi_tangent *tangent;
     csimi_bounded_row *row; /* behind the last of slow contacts, the first of which is row[-1]; see the layout */
     csimi_piece *pieces;
-    csim_real *w, *way, *step; /* [4n + 8] velocities, their sum over substeps / S, change by forces in a substep */
-    csim_real *mean;           /* [4n + 8] coupled: their sum without the springs / S */
+    csimi_seat *seat;          /* [contacts] */
+    int *depth, *begin;        /* [n + 1] of a body, [contacts + 1] where contacts of a depth begin */
+    int numbers;               /* of each of these: 4n, and what the ground has */
+    csim_real *w, *way, *step; /* velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *last;           /* w with the forces of the last substep, before its impulses */
+    csim_real *mean;           /* coupled: their sum without the springs / S */
     csim_real *inverse;        /* [18 n] of each body of two blocks: E^-1, by rows of four */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
@@ -32438,10 +32447,12 @@ typedef enum csimi_bounded_kind {
 /* Room for one of the three kinds; the same routine counts it. */
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
-    const size_t numbers = 4 * (size_t)size->blocks + 8, contacts = (size_t)size->contacts; /* 8: the ground */
+    const size_t contacts = (size_t)size->contacts;
+    const size_t numbers = 4 * (size_t)size->blocks + CSIMI_GROUNDS * CSIMI_BOUNDED_ROW / 2;
     csim_problem_size own = *size;
     size_t rows;
     int pieces;
+    s->numbers = (int)numbers;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
     if (s->lumps) own.factor_blocks = 0; /* A' has bodies of at most four blocks, whatever A names */
     pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
@@ -32456,6 +32467,9 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
 #ifdef CSIMI_COUPLES
     else s->pieces = csimi_coupled_layout_rows(&s->basis.coupled, arena, s->basis.coupled.blocks, pieces);
 #endif
+    s->seat = CSIMI_PUSH(arena, csimi_seat, contacts);
+    s->depth = CSIMI_PUSH(arena, int, (size_t)size->blocks + 1);
+    s->begin = CSIMI_PUSH(arena, int, contacts + 1);
     /* what rows are made of has served when the certificate wants its room */
     s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
     if (arena->used - rows < s->scratch_bytes) csimi_push(arena, s->scratch_bytes - (arena->used - rows), 1);
@@ -32467,6 +32481,7 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bou
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
     s->step = CSIMI_PUSH(arena, csim_real, numbers);
+    s->last = CSIMI_PUSH(arena, csim_real, numbers);
     s->sum = CSIMI_PUSH(arena, csim_real, 3 * contacts);
     s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)size->blocks);
 }
@@ -32532,15 +32547,27 @@ static void csimi_bounded_add(const csimi_bounded *s, const csim_real *x, csim_r
     }
 }
 
+/* h_s g and all other forces, and the impulses of the last substep once more: at rest they are the answer already.
+   All that sweeps do to w is J' lambda, so that J' lambda is what w has changed by since the last forces (last). */
+static void csimi_bounded_carry(csimi_bounded *s) {
+    int i;
+    for (i = 0; i < 4 * s->n; ++i) {
+        const csim_real given = s->w[i] + s->step[i];
+        s->w[i] = given + (s->w[i] - s->last[i]);
+        s->last[i] = given;
+    }
+}
+
 /* Pieces of other contacts, on blocks of four: u += J v and w += J' impulse. */
 static void csimi_slow_velocity(const csimi_bounded *s, const csimi_bounded_row *r, const csim_real *v, csim_real *u) {
     const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
     for (; p < end; ++p) csimi_addmul3(p->J, v + 4 * (ptrdiff_t)p->block, u);
 }
 
-static void csimi_slow_push(csimi_bounded *s, const csimi_bounded_row *r, const csim_real *impulse) {
+static void csimi_slow_push(const csimi_bounded *s, const csimi_bounded_row *r, const csim_real *impulse,
+                            csim_real *w) {
     const csimi_piece *p = s->pieces + r->first, *end = p + r->count;
-    for (; p < end; ++p) csimi_addmulT3(p->J, impulse, s->w + 4 * (ptrdiff_t)p->block);
+    for (; p < end; ++p) csimi_addmulT3(p->J, impulse, w + 4 * (ptrdiff_t)p->block);
 }
 
 /* ---- springs */
@@ -32586,20 +32613,6 @@ static csim_real csimi_bounded_press(const csimi_soft *soft, csim_real substeps,
 }
 
 /* ---- contacts of rigid bodies */
-
-/* The impulses of the last substep once more, friction too: at rest they are the answer already. */
-static void csimi_quick_warm(csimi_bounded *s) {
-    csimi_normal *n = s->normal, *end = n + s->quick;
-    const csimi_tangent *t = s->tangent;
-    for (; n < end; ++n, ++t) {
-        csim_real *a = s->w + n->a, *b = s->w + n->b;
-        n->on = n->lambda > 0;
-        if (!n->on) continue;
-        csimi_row_push(n->J, n->lambda, a, b);
-        csimi_row_push(t->J, t->lambda[0], a, b);
-        csimi_row_push(t->J + CSIMI_BOUNDED_ROW, t->lambda[1], a, b);
-    }
-}
 
 /* Springs act on normals alone: friction in the relax sweep only costs less, and what rests creeps less. */
 static void csimi_quick_bias(csimi_bounded *s) {
@@ -32655,8 +32668,8 @@ static void csimi_quick_relax(csimi_bounded *s, bool last) {
     for (; n < end; ++n, ++t) {
         csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact;
         const csim_real next = csimi_quick_rigid(s, n, a, b);
-        /* one that warm started and opened since still holds friction, which a radius of 0 takes back */
-        if (next > 0 || n->lambda > 0 || n->on) csimi_quick_slide(t, t->mu * next, a, b);
+        /* one that has opened since still holds friction, which a radius of 0 takes back */
+        if (next > 0 || t->lambda[0] != 0 || t->lambda[1] != 0) csimi_quick_slide(t, t->mu * next, a, b);
         n->lambda = next;
         if (!last) continue; /* the sum wants what a substep ends with, once */
         sum[0] += next;
@@ -32681,12 +32694,7 @@ static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim
         change[k] = next[k] - r->lambda[k];
         r->lambda[k] = next[k];
     }
-    csimi_slow_push(s, r, change);
-}
-
-static void csimi_slow_warm(csimi_bounded *s) {
-    const csimi_bounded_row *r = s->row, *end = r - s->slow;
-    while (r-- > end) csimi_slow_push(s, r, r->lambda);
+    csimi_slow_push(s, r, change, s->w);
 }
 
 /* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
@@ -32914,22 +32922,24 @@ static void csimi_quick_rows(const csimi_bounded *s, const csim_problem *p, cons
 
 static csim_real csimi_row_square(const csim_real *J) { return csimi_row_dot(J, J, J + CSIMI_BOUNDED_ROW / 2); }
 
-static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csim_real *J, const csim_real *lambda) {
-    csimi_normal *n = s->normal + s->quick;
-    csimi_tangent *t = s->tangent + s->quick++;
+static void csimi_quick_open(csimi_bounded *s, int m, const csim_real *J, const csim_real *lambda) {
+    const csimi_seat *seat = s->seat + m;
+    csimi_normal *n = s->normal + seat->at;
+    csimi_tangent *t = s->tangent + seat->at;
     const csim_contact *c = s->problem->contacts + m;
     int i;
-    n->a = 4 * body[0];
-    n->b = 4 * body[1];
+    n->a = 4 * seat->body[0];
+    n->b = 4 * seat->body[1];
+    /* several grounds: who reads one never waits for who has just written there */
+    if (seat->body[1] == s->n) n->b += CSIMI_BOUNDED_ROW / 2 * (seat->at % CSIMI_GROUNDS);
     CSIMI_MEMCPY(n->J, J, sizeof n->J);
     CSIMI_MEMCPY(t->J, J + CSIMI_BOUNDED_ROW, sizeof t->J);
     csimi_bounded_gap(s->problem, m, &n->ground, &n->start);
     n->gap = n->start;
-    n->on = 0;
     n->mass = csimi_bounded_over(csimi_row_square(n->J)); /* W_nn is the row squared: in w the mass is 1 */
     n->lambda = lambda[0];
     /* against the ground, which is the second body then, twice as stiff */
-    n->soft = csimi_soft_make(csimi_quick_load(s, n), body[1] < s->n ? s->phase : 2 * s->phase, s->substeps);
+    n->soft = csimi_soft_make(csimi_quick_load(s, n), seat->body[1] < s->n ? s->phase : 2 * s->phase, s->substeps);
     /* 1 / (W_11 + W_22): a scalar step, whose fixed point is Coulomb's law with slip against friction */
     t->mass = csimi_bounded_over(csimi_row_square(t->J) + csimi_row_square(t->J + CSIMI_BOUNDED_ROW));
     t->mu = c->mu[0];
@@ -32938,13 +32948,14 @@ static void csimi_quick_open(csimi_bounded *s, int m, const int *body, const csi
         t->ground[i] = c->phi[1 + i];
         t->lambda[i] = lambda[1 + i];
     }
+    for (i = 0; i < 3; ++i) csimi_row_push(J + CSIMI_BOUNDED_ROW * i, -lambda[i], s->last + n->a, s->last + n->b);
 }
 
 static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
                             const csim_real *W, const csim_real *lambda) {
     const csim_contact *c = s->problem->contacts + m;
     csimi_bounded_row *r = s->row - ++s->slow;
-    csim_real M[9];
+    csim_real M[9], back[3];
     int k, i;
     CSIMI_MEMSET(r, 0, sizeof *r);
     r->contact = c;
@@ -32959,6 +32970,8 @@ static void csimi_slow_open(csimi_bounded *s, int m, int first, int count,
         r->lambda[k] = lambda[k];
     }
     r->slide = csimi_bounded_over(W[4] + W[8]);
+    for (k = 0; k < 3; ++k) back[k] = -lambda[k];
+    csimi_slow_push(s, r, back, s->last);
     if (c->law == CSIM_LAW_INVERTIBLE) r->row[0] = csimi_bounded_over(W[0] + c->omega[0] * (csim_real)s->substeps);
     if (c->law != CSIM_LAW_BILATERAL) return;
     for (k = 0; k < 3; ++k)
@@ -32979,7 +32992,7 @@ static void csimi_bounded_spread(const csimi_bounded *s, csim_real share, csim_r
         for (k = 0; k < 3; ++k) to[4 * i + k] = (csim_real)s->wide[3 * i + k] * share;
         to[4 * i + 3] = 0; /* for sums of quads */
     }
-    for (i = 4 * s->n; i < 4 * s->n + 8; ++i) to[i] = 0; /* the ground */
+    for (i = 4 * s->n; i < s->numbers; ++i) to[i] = 0; /* the ground */
 }
 
 /* w = E v, and what forces change it by in a substep: E'^-1 (b - A v) / S. */
@@ -32996,20 +33009,49 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     csimi_less_product(&p->A, v, s->wide);
     csimi_basis_whiten(&s->basis, s->wide);
     csimi_bounded_spread(s, s->share, s->step);
-    CSIMI_MEMSET(s->way, 0, (4 * (size_t)s->n + 8) * sizeof *s->way);
-    if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (4 * (size_t)s->n + 8) * sizeof *s->mean);
+    CSIMI_MEMCPY(s->last, s->w, (size_t)s->numbers * sizeof *s->w); /* less J' lambda, as contacts are opened */
+    CSIMI_MEMSET(s->way, 0, (size_t)s->numbers * sizeof *s->way);
+    if (s->basis.couples || s->lumps) CSIMI_MEMSET(s->mean, 0, (size_t)s->numbers * sizeof *s->mean);
+}
+
+/* Contacts of rigid bodies stand by their depth: how many visits of a sweep have to be over before theirs, one behind
+   the other. Sweeps compute what they would in the order of the problem, for who shares a body comes in that order; but
+   neighbours are on other bodies now, so that a processor has several visits under way at once. */
+static void csimi_quick_seats(csimi_bounded *s) {
+    const csim_problem *p = s->problem;
+    int m, k, deepest = 0;
+    CSIMI_MEMSET(s->depth, 0, ((size_t)s->n + 1) * sizeof *s->depth);
+    CSIMI_MEMSET(s->begin, 0, ((size_t)p->contact_count + 1) * sizeof *s->begin);
+    for (m = s->quick = 0; m < p->contact_count; ++m) {
+        csimi_seat *seat = s->seat + m;
+        int *a, *b;
+        seat->at = -1;
+        if (!csimi_bounded_is_quick(s, p, p->contacts + m, seat->body)) continue;
+        a = s->depth + seat->body[0];
+        b = s->depth + seat->body[1];
+        seat->at = csimi_imax(*a, *b);
+        *a = *b = seat->at + 1;
+        s->depth[s->n] = 0; /* nobody moves the ground */
+        deepest = csimi_imax(deepest, seat->at);
+        ++s->begin[seat->at + 1];
+        ++s->quick;
+    }
+    for (k = 1; k <= deepest; ++k) s->begin[k] += s->begin[k - 1];
+    for (m = 0; m < p->contact_count; ++m)
+        if (s->seat[m].at >= 0) s->seat[m].at = s->begin[s->seat[m].at]++;
 }
 
 static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_real *lambda) {
     const csim_problem *p = s->problem;
     int m, k, at = 0;
-    s->quick = s->slow = 0;
+    s->slow = 0;
     csimi_quick_bodies(s);
+    csimi_quick_seats(s);
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
         csim_real J[3 * CSIMI_BOUNDED_ROW], W[9], start[3];
-        int body[2], count = 0;
-        const bool quick = csimi_bounded_is_quick(s, p, p->contacts + m, body);
+        const bool quick = s->seat[m].at >= 0;
+        int count = 0;
         /* of a quick contact on bodies no pieces are kept: its rows are made at once */
         if (!quick || s->basis.couples) count = csimi_basis_rows(&s->basis, p, m, piece);
         CSIMI_MEMCPY(start, lambda + 3 * (ptrdiff_t)m, sizeof start);
@@ -33026,10 +33068,10 @@ static CSIMI_NOINLINE void csimi_bounded_contacts(csimi_bounded *s, const csim_r
         }
         CSIMI_MEMSET(J, 0, sizeof J);
         if (s->basis.couples)
-            csimi_quick_gather(piece, count, body, J);
+            csimi_quick_gather(piece, count, s->seat[m].body, J);
         else
-            csimi_quick_rows(s, p, p->contacts + m, body, J);
-        csimi_quick_open(s, m, body, J, start);
+            csimi_quick_rows(s, p, p->contacts + m, s->seat[m].body, J);
+        csimi_quick_open(s, m, J, start);
     }
 }
 
@@ -33039,9 +33081,7 @@ static void csimi_bounded_frame(csimi_bounded *s) {
     int k, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
-        csimi_bounded_add(s, s->step, 1, s->w); /* h_s g, and all other forces */
-        csimi_slow_warm(s);
-        csimi_quick_warm(s);
+        csimi_bounded_carry(s);
         for (round = 0; round < s->rounds; ++round) {
             csimi_slow_bias(s, time);
             csimi_quick_bias(s);
