@@ -86,9 +86,13 @@ static void eng_step(Scene *s, double dt) {
     work = t.work > work ? t.work : work;
     pushed = t.pushed > pushed ? t.pushed : pushed;
     if (steps == (int)(3 / dt + 0.5)) rms3 = csim_world_rms_speed(world);
-    if (steps == (int)(s->T / dt + 0.5))
-        printf("certified_from_s=%.2f,uncertified=%ld,rms3s=%.3g,mem_mb=%.2f,bounded=%ld,work=%ld,pushed_mm=%.3f,",
-               last_missed * dt, uncertified, rms3, (double)t.memory_bytes / 1e6, bounded, work, pushed * 1e3);
+    if (steps != (int)(s->T / dt + 0.5)) return;
+    if (last_missed == steps)
+        printf("certified_from_s=never,");
+    else
+        printf("certified_from_s=%.2f,", last_missed * dt);
+    printf("uncertified=%ld,rms3s=%.3g,mem_mb=%.2f,bounded=%ld,work=%ld,pushed_mm=%.3f,", uncertified, rms3,
+           (double)t.memory_bytes / 1e6, bounded, work, pushed * 1e3);
 }
 
 static void eng_pose(int i, double p[3], double q[4]) {

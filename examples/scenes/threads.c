@@ -5,6 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* A step runs hundreds of short loops, and a thread that sleeps is woken late: it looks for the next loop for as long
+   as waking would take, some ten microseconds, before it goes to sleep. */
+enum { THREADS_LOOKS = 2000 };
+
 struct threads {
     pthread_t *thread;
     int thread_count;
@@ -14,8 +18,40 @@ struct threads {
     void *context;
     int count, grain, next; /* of the loop that runs */
     int busy;               /* ranges that are being worked on */
+    unsigned turn;          /* changes with every loop, and where the last range of one is done */
     bool stop;
 };
+
+/* Waits a little for the turn to be another one; without the lock. */
+static void threads_look(const threads *t, unsigned turn) {
+#if defined(__GNUC__) && !defined(__TINYC__)
+    int k;
+    for (k = 0; k < THREADS_LOOKS && __atomic_load_n(&t->turn, __ATOMIC_RELAXED) == turn; k++) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+#else
+    (void)t, (void)turn;
+#endif
+}
+
+/* These two hold the lock before and after. */
+static void threads_turn(threads *t) {
+#if defined(__GNUC__) && !defined(__TINYC__)
+    __atomic_store_n(&t->turn, t->turn + 1, __ATOMIC_RELAXED);
+#else
+    t->turn++;
+#endif
+}
+
+static void threads_wait(threads *t, pthread_cond_t *news) {
+    const unsigned turn = t->turn;
+    pthread_mutex_unlock(&t->lock);
+    threads_look(t, turn);
+    pthread_mutex_lock(&t->lock);
+    if (t->turn == turn) pthread_cond_wait(news, &t->lock);
+}
 
 /* Takes ranges until there are none. Holds the lock before and after. */
 static void threads_take(threads *t) {
@@ -28,7 +64,9 @@ static void threads_take(threads *t) {
         pthread_mutex_lock(&t->lock);
         t->busy--;
     }
-    if (t->busy == 0) pthread_cond_signal(&t->done);
+    if (t->busy > 0) return;
+    threads_turn(t);
+    pthread_cond_signal(&t->done);
 }
 
 static void *threads_main(void *user) {
@@ -36,7 +74,7 @@ static void *threads_main(void *user) {
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {
         threads_take(t);
-        if (!t->stop && !(t->fn && t->next < t->count)) pthread_cond_wait(&t->work, &t->lock);
+        if (!t->stop && !(t->fn && t->next < t->count)) threads_wait(t, &t->work);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -50,9 +88,10 @@ static void threads_run(void *user, int count, int grain, csim_range_fn *fn, voi
     t->count = count;
     t->grain = grain > 0 ? grain : 1;
     t->next = 0;
+    threads_turn(t);
     pthread_cond_broadcast(&t->work);
     threads_take(t);
-    while (t->busy > 0) pthread_cond_wait(&t->done, &t->lock);
+    while (t->busy > 0) threads_wait(t, &t->done);
     t->fn = NULL;
     pthread_mutex_unlock(&t->lock);
 }
