@@ -599,6 +599,8 @@ audit_tests() { # NAME REAL [quick]
     case $1 in
     O0) run_tests '*' '' $CC -std=c99 -O0 $r ;;
     O3) run_tests '*' '' $CC -std=c99 -O3 $r ;;
+    lanes) build $CC -std=c99 -O2 -D__ARM_ARCH_7EM__ # as where there are no vectors: every sum one by one
+        golden_run "$T/golden" ;;
     native) can_link $CC -march=native || skip "-march=native"
         run_tests '*' '' $CC -std=c99 -O3 -march=native -ffp-contract=off $r ;;
     clang) need clang; run_tests '*' '' clang -std=c99 -O2 $r ;;
@@ -987,7 +989,7 @@ full_list() {
     for build in asan clang m32; do echo tests $build float; done
     for watcher in asan msan; do echo fuzz $watcher float 30; done
     echo fuzz valgrind double 10
-    for build in O2 O3 g++ clang-O2 clang-O3 clang++ native parts; do echo golden $build double; done
+    for build in O2 O3 g++ clang-O2 clang-O3 clang++ native lanes parts; do echo golden $build double; done
     for build in O0 O3 clang-O2 clang++ openmp m32 arm64; do echo golden $build float; done
     echo golden arm32 double
     echo golden valgrind double
