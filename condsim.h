@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 088457cce0e23bc3
+   Hash of the parts: 43eca48f39b1158b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3179,6 +3179,7 @@ typedef struct csimi_arena {
     size_t used;
     size_t high;   /* largest used so far */
     bool overflow; /* a request did not fit (or a size overflowed); sticky until reset */
+    struct csimi_shelf *shelf; /* what a solve in it leaves to later ones of the same step; null: nothing (coupled.c) */
 } csimi_arena;
 
 CSIMI_FN csimi_arena csimi_arena_counting(void);
@@ -5214,6 +5215,18 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
+/* A step solves islands again with other rows and the same A: they leave their factors here meanwhile, as many as the
+   room takes. Whoever writes A forgets them. Islands that are solved side by side have none. */
+typedef struct csimi_shelf {
+    csimi_arena room;
+    struct csimi_coupled *list;
+    int island; /* that is solved now */
+} csimi_shelf;
+CSIM_INLINE void csimi_shelf_forget(csimi_shelf *shelf) {
+    csimi_pop(&shelf->room, 0);
+    shelf->list = NULL;
+}
+
 #ifdef CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
@@ -5223,7 +5236,12 @@ typedef struct csimi_coupled {
     int pieces;          /* of all contacts */
     double products;     /* of blocks, that the factor and the pieces take: of what is more than small bodies */
     csimi_factor factor;
+    csimi_shelf *shelf; /* of the arena, null: none */
+    struct csimi_coupled *known, *next; /* there: of this A, null: it is factored anew; the one left before it */
+    int island;                         /* that left it there */
 } csimi_coupled;
+/* Bytes of room for an island of these sizes, or the largest that sweeps take: sweep.c */
+CSIMI_FN size_t csimi_shelf_bytes(int n, int matrix_blocks);
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);
@@ -6538,6 +6556,7 @@ typedef struct csimi_step_frame {
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
 #endif
+    csimi_shelf shelf;    /* factors of A */
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats *stats; /* of the world, which a step fills from zero */
@@ -6907,6 +6926,8 @@ CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame
                                  const csim_problem *problem, const csim_solver_params *params,
                                  csim_status checked, csim_solution *solution, csimi_arena *arena,
                                  csim_outcome *outcome);
+/* Bytes for what solves of an island leave to later ones of the step, where joints are closed by solving again. */
+CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */
@@ -7391,6 +7412,7 @@ CSIMI_FN csimi_arena csimi_arena_counting(void) {
     arena.size = SIZE_MAX;
     arena.used = arena.high = 0;
     arena.overflow = false;
+    arena.shelf = NULL;
     return arena;
 }
 
@@ -26561,6 +26583,8 @@ CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks) {
     c->n = n;
     c->blocks = csimi_coupled_most_blocks(n, matrix_blocks);
+    c->shelf = arena->shelf;
+    c->known = NULL;
     c->late = CSIMI_PUSH(arena, unsigned char, n);
     c->first = CSIMI_PUSH(arena, int, n);
     c->size = CSIMI_PUSH(arena, int, n);
@@ -26570,6 +26594,39 @@ CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, 
 CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces) {
     csimi_factor_layout_blocks(&c->factor, arena, blocks);
     return CSIMI_PUSH(arena, csimi_piece, pieces);
+}
+
+/* ---- factors that are kept */
+
+/* The factor that an earlier solve of the island left, if its contacts touched the same blocks: the order is theirs. */
+static bool csimi_coupled_recall(csimi_coupled *c) {
+    csimi_coupled *k = c->shelf ? c->shelf->list : NULL;
+    int i = 0;
+    while (k && k->island != c->shelf->island) k = k->next;
+    while (k && i < c->n && k->late[i] == c->late[i]) ++i;
+    c->known = k && i == c->n ? k : NULL;
+    if (c->known) c->factor = k->factor;
+    return c->known != NULL;
+}
+
+/* Leaves a copy to the next solve of the island, where there is room. */
+static void csimi_coupled_leave(const csimi_coupled *c) {
+    csimi_shelf *shelf = c->shelf;
+    csimi_arena room = shelf->room;
+    csimi_coupled *k = CSIMI_PUSH(&room, csimi_coupled, 1), copy;
+    const size_t begin = room.used;
+    size_t end;
+    csimi_coupled_layout(&copy, &room, c->n, 0);
+    end = room.used;
+    (void)csimi_coupled_layout_rows(&copy, &room, c->factor.first[c->n], 0);
+    if (room.overflow) return;
+    CSIMI_MEMCPY(copy.late, c->late, end - begin); /* laid out alike: all arrays from the first on */
+    CSIMI_MEMCPY(copy.factor.index, c->factor.index, room.used - end);
+    copy.next = shelf->list;
+    copy.island = shelf->island;
+    *k = copy;
+    shelf->list = k;
+    shelf->room = room;
 }
 
 /* ---- what is to be done */
@@ -26614,7 +26671,7 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
     for (m = 0; m < p->contact_count; ++m)
         for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
             for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
-    csimi_factor_plan(f, &p->A, c->late);
+    if (!csimi_coupled_recall(c)) csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
     if (f->first[c->n] > c->blocks) return false; /* L would be too large */
@@ -26637,7 +26694,12 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
 
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
     int k;
-    if (!csimi_factor_compute(&c->factor, &p->A)) return false;
+    if (c->known)
+        c->factor = c->known->factor; /* not in the room that was laid out for one */
+    else if (!csimi_factor_compute(&c->factor, &p->A))
+        return false;
+    else if (c->shelf)
+        csimi_coupled_leave(c);
     for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1; /* csimi_coupled_rows marks from 0 on again */
     return true;
 }
@@ -28191,6 +28253,18 @@ CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const c
     s.contacts = csimi_imin(s.contacts, CSIMI_SWEEP_COUPLED_CONTACTS);
     s.terms = csimi_imin(s.terms, CSIMI_SWEEP_COUPLED_TERMS);
     return csimi_sweep_count(&s, params, true);
+}
+
+enum { CSIMI_SHELF_FILL = 2 }; /* blocks of L for one of A: cloth and cables have 1.2 to 1.8 */
+
+CSIMI_FN size_t csimi_shelf_bytes(int n, int matrix_blocks) {
+    const size_t matrix = (size_t)csimi_imin(matrix_blocks, CSIMI_SWEEP_COUPLED_MATRIX);
+    csimi_arena arena = csimi_arena_counting();
+    csimi_coupled c;
+    (void)CSIMI_PUSH(&arena, csimi_coupled, 1);
+    csimi_coupled_layout(&c, &arena, csimi_imin(n, CSIMI_SWEEP_COUPLED_BLOCKS), 0);
+    (void)csimi_coupled_layout_rows(&c, &arena, CSIMI_SHELF_FILL * matrix, 0);
+    return arena.high;
 }
 #endif
 
@@ -33982,7 +34056,9 @@ CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim
                                          csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
                                          csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
-    const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
+    csim_status status;
+    rest.shelf = arena->shelf;
+    status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
     /* rest has counted by itself: its peak becomes one of the arena */
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;
@@ -39890,6 +39966,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
     csimi_system system;
     int i;
     CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]); /* models add */
+    csimi_shelf_forget(&f->shelf);
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
     system.A = s->A;
     system.b = f->b;
@@ -44679,6 +44756,14 @@ static int csimi_most_rigids(const csimi_counts *n) {
     return CSIMI_ALONE ? csimi_imin(n->rigids, 1) : n->rigids;
 }
 
+CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver) {
+#if defined(CSIMI_COUPLES) && !defined(CONDSIM_NO_SWEEP)
+    if (n->joints > 0 && solver->solver == CSIM_SOLVER_AUTO && n->tets + n->membranes + n->links + n->frames > 0)
+        return csimi_shelf_bytes(csimi_blocks_of(n), n->matrix_blocks);
+#endif
+    return (void)n, (void)solver, 0;
+}
+
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
@@ -45381,6 +45466,7 @@ static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int islan
     csimi_answer answer;
     csim_status status;
     CSIMI_MEMSET(&answer, 0, sizeof answer);
+    if (arena->shelf) arena->shelf->island = island;
     status = csimi_solve_island(w, f, island, &worker, &answer);
     if (status != CSIM_OK) return status;
     csimi_spend(f, &answer);
@@ -48577,14 +48663,17 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
 
 /* The islands, in the room of what is reported afterwards too. */
 static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    const size_t mark = arena->used;
+    const size_t mark = arena->used, bytes = csimi_island_shelf(&w->store.capacity, &w->def.solver);
     csim_status status;
     csimi_pop(arena, f->solved_in); /* what lies from there on is written after the solve */
+    f->shelf.room = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+    arena->shelf = &f->shelf;
     status = csimi_solve_bounded(w, f, step, arena);
 #ifndef CONDSIM_NO_JOINTS
     if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
         status = csimi_close_joints(w, f, step, arena);
 #endif
+    arena->shelf = NULL;
     csimi_pop(arena, mark); /* it is reserved again */
     return status;
 }
@@ -48699,7 +48788,7 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most, solve, later;
+    size_t most, solve, shelf, later;
     if (!csimi_countable(n)) return SIZE_MAX;
     /* stages come one after the other: each has the room of the largest */
     most = csimi_pattern_build_scratch(n);
@@ -48711,6 +48800,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     solve = csimi_island_scratch(n, solver);
+    shelf = csimi_island_shelf(n, solver);
+    solve = solve < SIZE_MAX - shelf ? solve + shelf : SIZE_MAX;
     most = csimi_most_bytes(most, solve > later ? solve - later : 0); /* it begins where those later bytes do */
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;

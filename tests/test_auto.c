@@ -282,6 +282,76 @@ static void press_trees(csim_problem *p) {
     p->terms = named, p->term_count = NAMED;
 }
 
+/* ---- factors that are left to later solves */
+
+static csim_real swept_v[3 * TREE_BLOCKS];
+
+/* Sweeps of an island whose factor may lie on the shelf; returns whether they are those of `want`, where it is given. */
+static bool sweep_island(const csim_problem *p, csimi_shelf *shelf, int island, const csim_real *want) {
+    csim_solver_params params = csim_default_solver_params();
+    const csim_problem_size size = csim_problem_measure(p);
+    const size_t bytes = csim_solver_bytes(&size, &params);
+    void *memory = malloc(bytes);
+    csimi_arena arena = csimi_arena_in(memory, bytes);
+    csim_solution s = csim_solution_of(swept_v, found_lambda);
+    csim_outcome o;
+    csim_error error;
+    memset(swept_v, 0, sizeof swept_v);
+    memset(found_lambda, 0, sizeof found_lambda);
+    memset(&o, 0, sizeof o);
+    params.tolerance = CSIM_R(TOL(1e-8, 1e-4));
+    arena.shelf = shelf;
+    shelf->island = island;
+    STATUS(csimi_sweep_solve(p, &params, &arena, NULL, &s, &o, &error), CSIM_OK);
+    free(memory);
+    return o.result == CSIM_RESULT_CONVERGED && (!want || memcmp(swept_v, want, sizeof swept_v) == 0);
+}
+
+/* A step solves its islands again while A stays. The factor of one is made once, and the bits are those of one that is
+   made anew; where contacts touch other blocks, or there is no room, or all are forgotten, it is made anew. */
+TEST(a_factor_is_made_once_while_a_stays) {
+    static csim_real want[3 * TREE_BLOCKS];
+    csim_structure structure;
+    csim_problem p;
+    csimi_shelf shelf;
+    const csimi_coupled *first;
+    size_t bytes;
+    void *memory;
+    make_trees(&p, &structure);
+    p.structure = NULL; /* trees of seven blocks that nobody names are no small bodies */
+    press_trees(&p);
+    p.contact_count = 12;
+    CHECK(!csimi_bodies_take(&p) && csimi_sweep_couples(&p));
+    bytes = csimi_shelf_bytes(p.A.n, p.A.row[p.A.n]);
+    memory = malloc(4 * bytes);
+    memset(&shelf, 0, sizeof shelf);
+    CHECK(sweep_island(&p, &shelf, 3, NULL)); /* no room at all */
+    CHECK(!shelf.list);
+    memcpy(want, swept_v, sizeof want);
+    shelf.room = csimi_arena_in(memory, 4 * bytes);
+    CHECK(sweep_island(&p, &shelf, 3, want));
+    first = shelf.list;
+    REQUIRE(first);
+    EQUAL(first->island, 3);
+    CHECK(shelf.room.used <= bytes);
+    CHECK(sweep_island(&p, &shelf, 3, want));
+    CHECK(shelf.list == first);
+    CHECK(sweep_island(&p, &shelf, 4, want)); /* another island */
+    CHECK(shelf.list != first && shelf.list->next == first);
+    first->factor.pivot[0] *= 2; /* who takes it gets other numbers */
+    CHECK(!sweep_island(&p, &shelf, 3, want));
+    CHECK(sweep_island(&p, &shelf, 4, want));
+    pressed[0].a.count = 1; /* blocks that it touched are touched no more: the order is another one */
+    first = shelf.list;
+    CHECK(sweep_island(&p, &shelf, 4, NULL));
+    CHECK(shelf.list != first);
+    pressed[0].a.count = LINKED;
+    csimi_shelf_forget(&shelf);
+    CHECK(!shelf.list);
+    CHECK(sweep_island(&p, &shelf, 3, want));
+    free(memory);
+}
+
 /* A solve within the memory of its sizes never runs out of it: COND as a second chance has room for 2048 terms, and
    contacts of deep trees have more. What SWEEP missed stays. */
 TEST(a_miss_with_many_terms_is_no_lack_of_memory) {

@@ -7,6 +7,7 @@ CSIMI_FN csimi_arena csimi_arena_counting(void) {
     arena.size = SIZE_MAX;
     arena.used = arena.high = 0;
     arena.overflow = false;
+    arena.shelf = NULL;
     return arena;
 }
 

@@ -190,6 +190,7 @@ typedef struct csimi_arena {
     size_t used;
     size_t high;   /* largest used so far */
     bool overflow; /* a request did not fit (or a size overflowed); sticky until reset */
+    struct csimi_shelf *shelf; /* what a solve in it leaves to later ones of the same step; null: nothing (coupled.c) */
 } csimi_arena;
 
 CSIMI_FN csimi_arena csimi_arena_counting(void);

@@ -22,6 +22,8 @@ CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks) {
     c->n = n;
     c->blocks = csimi_coupled_most_blocks(n, matrix_blocks);
+    c->shelf = arena->shelf;
+    c->known = NULL;
     c->late = CSIMI_PUSH(arena, unsigned char, n);
     c->first = CSIMI_PUSH(arena, int, n);
     c->size = CSIMI_PUSH(arena, int, n);
@@ -31,6 +33,39 @@ CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, 
 CSIMI_FN csimi_piece *csimi_coupled_layout_rows(csimi_coupled *c, csimi_arena *arena, size_t blocks, int pieces) {
     csimi_factor_layout_blocks(&c->factor, arena, blocks);
     return CSIMI_PUSH(arena, csimi_piece, pieces);
+}
+
+/* ---- factors that are kept */
+
+/* The factor that an earlier solve of the island left, if its contacts touched the same blocks: the order is theirs. */
+static bool csimi_coupled_recall(csimi_coupled *c) {
+    csimi_coupled *k = c->shelf ? c->shelf->list : NULL;
+    int i = 0;
+    while (k && k->island != c->shelf->island) k = k->next;
+    while (k && i < c->n && k->late[i] == c->late[i]) ++i;
+    c->known = k && i == c->n ? k : NULL;
+    if (c->known) c->factor = k->factor;
+    return c->known != NULL;
+}
+
+/* Leaves a copy to the next solve of the island, where there is room. */
+static void csimi_coupled_leave(const csimi_coupled *c) {
+    csimi_shelf *shelf = c->shelf;
+    csimi_arena room = shelf->room;
+    csimi_coupled *k = CSIMI_PUSH(&room, csimi_coupled, 1), copy;
+    const size_t begin = room.used;
+    size_t end;
+    csimi_coupled_layout(&copy, &room, c->n, 0);
+    end = room.used;
+    (void)csimi_coupled_layout_rows(&copy, &room, c->factor.first[c->n], 0);
+    if (room.overflow) return;
+    CSIMI_MEMCPY(copy.late, c->late, end - begin); /* laid out alike: all arrays from the first on */
+    CSIMI_MEMCPY(copy.factor.index, c->factor.index, room.used - end);
+    copy.next = shelf->list;
+    copy.island = shelf->island;
+    *k = copy;
+    shelf->list = k;
+    shelf->room = room;
 }
 
 /* ---- what is to be done */
@@ -75,7 +110,7 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
     for (m = 0; m < p->contact_count; ++m)
         for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
             for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
-    csimi_factor_plan(f, &p->A, c->late);
+    if (!csimi_coupled_recall(c)) csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
     if (f->first[c->n] > c->blocks) return false; /* L would be too large */
@@ -98,7 +133,12 @@ CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p, int mo
 
 CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
     int k;
-    if (!csimi_factor_compute(&c->factor, &p->A)) return false;
+    if (c->known)
+        c->factor = c->known->factor; /* not in the room that was laid out for one */
+    else if (!csimi_factor_compute(&c->factor, &p->A))
+        return false;
+    else if (c->shelf)
+        csimi_coupled_leave(c);
     for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1; /* csimi_coupled_rows marks from 0 on again */
     return true;
 }

@@ -645,6 +645,18 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
+/* A step solves islands again with other rows and the same A: they leave their factors here meanwhile, as many as the
+   room takes. Whoever writes A forgets them. Islands that are solved side by side have none. */
+typedef struct csimi_shelf {
+    csimi_arena room;
+    struct csimi_coupled *list;
+    int island; /* that is solved now */
+} csimi_shelf;
+CSIM_INLINE void csimi_shelf_forget(csimi_shelf *shelf) {
+    csimi_pop(&shelf->room, 0);
+    shelf->list = NULL;
+}
+
 #ifdef CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
@@ -654,7 +666,12 @@ typedef struct csimi_coupled {
     int pieces;          /* of all contacts */
     double products;     /* of blocks, that the factor and the pieces take: of what is more than small bodies */
     csimi_factor factor;
+    csimi_shelf *shelf; /* of the arena, null: none */
+    struct csimi_coupled *known, *next; /* there: of this A, null: it is factored anew; the one left before it */
+    int island;                         /* that left it there */
 } csimi_coupled;
+/* Bytes of room for an island of these sizes, or the largest that sweeps take: sweep.c */
+CSIMI_FN size_t csimi_shelf_bytes(int n, int matrix_blocks);
 CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
 CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);

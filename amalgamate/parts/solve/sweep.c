@@ -311,6 +311,18 @@ CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const c
     s.terms = csimi_imin(s.terms, CSIMI_SWEEP_COUPLED_TERMS);
     return csimi_sweep_count(&s, params, true);
 }
+
+enum { CSIMI_SHELF_FILL = 2 }; /* blocks of L for one of A: cloth and cables have 1.2 to 1.8 */
+
+CSIMI_FN size_t csimi_shelf_bytes(int n, int matrix_blocks) {
+    const size_t matrix = (size_t)csimi_imin(matrix_blocks, CSIMI_SWEEP_COUPLED_MATRIX);
+    csimi_arena arena = csimi_arena_counting();
+    csimi_coupled c;
+    (void)CSIMI_PUSH(&arena, csimi_coupled, 1);
+    csimi_coupled_layout(&c, &arena, csimi_imin(n, CSIMI_SWEEP_COUPLED_BLOCKS), 0);
+    (void)csimi_coupled_layout_rows(&c, &arena, CSIMI_SHELF_FILL * matrix, 0);
+    return arena.high;
+}
 #endif
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */

@@ -198,7 +198,9 @@ CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim
                                          csimi_arena *arena, csim_status checked, const csim_tasks *tasks,
                                          csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
-    const csim_status status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
+    csim_status status;
+    rest.shelf = arena->shelf;
+    status = csimi_problem_run(problem, params, &rest, checked, tasks, solution, outcome, error);
     /* rest has counted by itself: its peak becomes one of the arena */
     if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
     return status;

@@ -85,6 +85,7 @@ CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_ste
     csimi_system system;
     int i;
     CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]); /* models add */
+    csimi_shelf_forget(&f->shelf);
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
     system.A = s->A;
     system.b = f->b;

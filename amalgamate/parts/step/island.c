@@ -50,6 +50,14 @@ static int csimi_most_rigids(const csimi_counts *n) {
     return CSIMI_ALONE ? csimi_imin(n->rigids, 1) : n->rigids;
 }
 
+CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver) {
+#if defined(CSIMI_COUPLES) && !defined(CONDSIM_NO_SWEEP)
+    if (n->joints > 0 && solver->solver == CSIM_SOLVER_AUTO && n->tets + n->membranes + n->links + n->frames > 0)
+        return csimi_shelf_bytes(csimi_blocks_of(n), n->matrix_blocks);
+#endif
+    return (void)n, (void)solver, 0;
+}
+
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;

@@ -185,6 +185,7 @@ typedef struct csimi_step_frame {
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
 #endif
+    csimi_shelf shelf;    /* factors of A */
     csimi_sensed *sensed; /* [pairs] */
     int sensed_count;
     csim_step_stats *stats; /* of the world, which a step fills from zero */
@@ -554,6 +555,8 @@ CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame
                                  const csim_problem *problem, const csim_solver_params *params,
                                  csim_status checked, csim_solution *solution, csimi_arena *arena,
                                  csim_outcome *outcome);
+/* Bytes for what solves of an island leave to later ones of the step, where joints are closed by solving again. */
+CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN int csimi_island_aggregates(const csimi_step_frame *f, int island); /* how many it has */
 /* Coarse groups of the world. */

@@ -153,6 +153,7 @@ static csim_status csimi_solve_one(csim_world *w, csimi_step_frame *f, int islan
     csimi_answer answer;
     csim_status status;
     CSIMI_MEMSET(&answer, 0, sizeof answer);
+    if (arena->shelf) arena->shelf->island = island;
     status = csimi_solve_island(w, f, island, &worker, &answer);
     if (status != CSIM_OK) return status;
     csimi_spend(f, &answer);

@@ -308,14 +308,17 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
 
 /* The islands, in the room of what is reported afterwards too. */
 static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    const size_t mark = arena->used;
+    const size_t mark = arena->used, bytes = csimi_island_shelf(&w->store.capacity, &w->def.solver);
     csim_status status;
     csimi_pop(arena, f->solved_in); /* what lies from there on is written after the solve */
+    f->shelf.room = csimi_arena_in(csimi_push(arena, bytes, 1), bytes);
+    arena->shelf = &f->shelf;
     status = csimi_solve_bounded(w, f, step, arena);
 #ifndef CONDSIM_NO_JOINTS
     if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
         status = csimi_close_joints(w, f, step, arena);
 #endif
+    arena->shelf = NULL;
     csimi_pop(arena, mark); /* it is reserved again */
     return status;
 }
@@ -430,7 +433,7 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most, solve, later;
+    size_t most, solve, shelf, later;
     if (!csimi_countable(n)) return SIZE_MAX;
     /* stages come one after the other: each has the room of the largest */
     most = csimi_pattern_build_scratch(n);
@@ -442,6 +445,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     solve = csimi_island_scratch(n, solver);
+    shelf = csimi_island_shelf(n, solver);
+    solve = solve < SIZE_MAX - shelf ? solve + shelf : SIZE_MAX;
     most = csimi_most_bytes(most, solve > later ? solve - later : 0); /* it begins where those later bytes do */
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
