@@ -453,11 +453,16 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-/* The rows J [3 size] of a contact on the node of the piece *p, whose pieces follow each other; *p ends behind them. */
-static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csim_real *J) {
+/* The rows [3 size] of a contact on the node of the piece *p, whose pieces follow each other, are left in *rows: in J,
+   or where they lie. *p ends behind them. */
+static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi_piece *end, csim_real *J,
+                              const csim_real **rows) {
     const csimi_degree *d = &s->degree;
     const int node = s->order[(*p)->block], size = d->size[node];
+    const bool alone = size == 3 && (*p + 1 == end || (*p)[1].block != (*p)->block);
     int k;
+    *rows = alone ? (*p)->J : J;
+    if (alone) return ++*p, node;
     for (k = 0; k < 3 * size; ++k) J[k] = 0;
     for (; *p < end && s->order[(*p)->block] == node; ++*p) {
         csim_real *to = J + (s->place[(*p)->block] - d->at[node]);
@@ -477,14 +482,14 @@ enum { CSIMI_BURST_RUNS = 5 }; /* nodes of a contact whose rows are kept while i
 static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, const csimi_wide *G) {
     csimi_degree *d = &s->degree;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count, *last[CSIMI_BURST_RUNS];
-    csim_real *row[CSIMI_BURST_RUNS + 3], *T, *J, *I, g[9];
+    enum { LENGTH = 3 * CSIMI_DEGREE_MOST };
+    /* room for one row made anew for each of the two nodes, the product T, and RUNS rows kept */
+    csim_real *first = d->turned, *second = first + LENGTH, *T = second + LENGTH, *room = T + LENGTH, g[9];
+    const csim_real *row[CSIMI_BURST_RUNS], *J, *I;
     int node[CSIMI_BURST_RUNS], kept, a, b, i, u, v;
-    for (i = 0; i < CSIMI_BURST_RUNS + 3; ++i) row[i] = d->turned + (ptrdiff_t)(3 * CSIMI_DEGREE_MOST) * i;
-    /* RUNS rows kept, one made anew for each of the two nodes, and the product T */
-    T = row[CSIMI_BURST_RUNS + 2];
     for (i = 0; i < 9; ++i) g[i] = (csim_real)G[i];
-    for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept) {
-        node[kept] = csimi_burst_gather(s, &p, end, row[kept]);
+    for (p = begin, kept = 0; p < end && kept < CSIMI_BURST_RUNS; ++kept, room += LENGTH) {
+        node[kept] = csimi_burst_gather(s, &p, end, room, row + kept);
         last[kept] = p;
     }
     for (q = begin, a = 0; q < end; ++a) {
@@ -493,8 +498,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
             q = last[a];
             J = row[a];
         } else {
-            J = row[CSIMI_BURST_RUNS];
-            v = csimi_burst_gather(s, &q, end, J);
+            v = csimi_burst_gather(s, &q, end, first, &J);
         }
         for (i = 0, b = d->size[v]; i < b; ++i) {
             T[i] = g[0] * J[i] + g[1] * J[b + i] + g[2] * J[2 * b + i];
@@ -508,8 +512,7 @@ static void csimi_burst_add_large(csimi_sweep *s, const csimi_sweep_contact *c, 
                 p = last[b];
                 I = row[b];
             } else {
-                I = row[CSIMI_BURST_RUNS + 1];
-                u = csimi_burst_gather(s, &p, end, I);
+                u = csimi_burst_gather(s, &p, end, second, &I);
             }
             csimi_degree_add(d, u, v, I, T);
         }

@@ -365,6 +365,11 @@ static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, cons
         const csim_real x = A[i], y = A[a + i], z = A[2 * a + i];
 #if CSIMI_QUADS
         const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
+        if (b == 3) { /* a block by itself, in registers while rows follow */
+            CSIMI_TWO(to) += X * *(const csimi_two *)B + Y * *(const csimi_two *)(B + 3) + Z * *(const csimi_two *)(B + 6);
+            to[2] += x * B[2] + y * B[5] + z * B[8];
+            continue;
+        }
         for (j = 0; j + 2 <= b; j += 2)
             CSIMI_TWO(to + j) += X * *(const csimi_two *)(B + j) + Y * *(const csimi_two *)(B + b + j) +
                                   Z * *(const csimi_two *)(B + 2 * b + j);
