@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: aff4a096b87cabd4
+   Hash of the parts: d47dab4235143a12
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3172,6 +3172,29 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 #define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
 #endif
 
+/* Four numbers at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so do
+   machines that have none (Cortex-M) or count in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD
+   reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
+#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
+    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
+#define CSIMI_QUADS 1
+typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
+typedef csim_real csimi_quad_real
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q)[0] = (a), (q)[1] = (b), (q)[2] = (c), (q)[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) ((sum) += (w) * (a))
+#else
+#define CSIMI_QUADS 0
+typedef struct csimi_quad {
+    csimi_wide of[4];
+} csimi_quad;
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) \
+    ((sum).of[0] += (w).of[0] * (a), (sum).of[1] += (w).of[1] * (a), (sum).of[2] += (w).of[2] * (a), \
+     (sum).of[3] += (w).of[3] * (a))
+#endif
+
 /* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
 typedef struct csimi_arena {
     unsigned char *base; /* aligned to CSIMI_ALIGN; null: count */
@@ -3413,7 +3436,7 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 #endif
 #if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
-   below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
+   below the diagonal, as transposes of 3x3 blocks in value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
     int n;
     int *order, *place, *parent; /* [n] parent: elimination tree, -1: a root */
@@ -3433,9 +3456,10 @@ CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A);
 #ifdef CONDSIM_REFERENCE
 CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
 #endif
-/* y -= X Y' of 3x3 blocks, and the three rows of X times the inverse transpose of pivot k. */
-CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y);
-CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X);
+/* Block i of row, of three rows X, times the inverse transpose of pivot i; and what blocks of row lose by it then, for
+   those of column i before `end`. */
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int i, double *X);
+CSIMI_FN void csimi_factor_spread(const csimi_factor *f, int i, size_t end);
 /* x <- L^-1 P x and x <- P' L'^-1 x, [3n]; one after the other: A^-1 x. */
 CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *x);
 CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *x);
@@ -4578,29 +4602,6 @@ CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real g
 /* solve/private: what the solver files share. */
 
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
-
-/* Four numbers at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so do
-   machines that have none (Cortex-M) or count in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD
-   reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
-#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
-    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
-#define CSIMI_QUADS 1
-typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
-typedef csim_real csimi_quad_real
-    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
-#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
-#define CSIMI_QUAD_SET(q, a, b, c, d) ((q)[0] = (a), (q)[1] = (b), (q)[2] = (c), (q)[3] = (d))
-#define CSIMI_QUAD_ADD(sum, w, a) ((sum) += (w) * (a))
-#else
-#define CSIMI_QUADS 0
-typedef struct csimi_quad {
-    csimi_wide of[4];
-} csimi_quad;
-#define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
-#define CSIMI_QUAD_ADD(sum, w, a) \
-    ((sum).of[0] += (w).of[0] * (a), (sum).of[1] += (w).of[1] * (a), (sum).of[2] += (w).of[2] * (a), \
-     (sum).of[3] += (w).of[3] * (a))
-#endif
 
 struct csimi_impulse_run;
 
@@ -8761,19 +8762,43 @@ static void csimi_pivot_backward(const double *G, double *x) {
     x[0] = (x[0] - G[3] * x[1] - G[6] * x[2]) / G[0];
 }
 
-/* y -= X Y' for 3x3 */
-CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
+/* y -= X Y for 3x3; of vectors the same sums, number after number as they lie. */
+#if CSIMI_QUADS
+typedef double csimi_double2 __attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
+#define CSIMI_DOUBLE2(p) (*(csimi_double2 *)(p))
+CSIM_INLINE void csimi_factor_take(const double *X, const double *CSIMI_RESTRICT Y, double *CSIMI_RESTRICT y) {
+    const csimi_double2 a = *(const csimi_double2 *)Y, d = {X[0], X[3]}, u = {Y[2], Y[0]};
+    const csimi_double2 b = *(const csimi_double2 *)(Y + 3), e = {X[1], X[4]}, v = {Y[5], Y[3]};
+    const csimi_double2 c = *(const csimi_double2 *)(Y + 6), f = {X[2], X[5]}, w = {Y[8], Y[6]};
+    CSIMI_DOUBLE2(y) -= X[0] * a + X[1] * b + X[2] * c;
+    CSIMI_DOUBLE2(y + 2) -= d * u + e * v + f * w;
+    CSIMI_DOUBLE2(y + 4) -= X[3] * *(const csimi_double2 *)(Y + 1) + X[4] * *(const csimi_double2 *)(Y + 4) +
+                            X[5] * *(const csimi_double2 *)(Y + 7);
+    CSIMI_DOUBLE2(y + 6) -= X[6] * a + X[7] * b + X[8] * c;
+    y[8] -= X[6] * Y[2] + X[7] * Y[5] + X[8] * Y[8];
+}
+#undef CSIMI_DOUBLE2
+#else
+CSIM_INLINE void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
     int i;
     for (i = 0; i < 3; i++, X += 3, y += 3) {
-        y[0] -= X[0] * Y[0] + X[1] * Y[1] + X[2] * Y[2];
-        y[1] -= X[0] * Y[3] + X[1] * Y[4] + X[2] * Y[5];
-        y[2] -= X[0] * Y[6] + X[1] * Y[7] + X[2] * Y[8];
+        y[0] -= X[0] * Y[0] + X[1] * Y[3] + X[2] * Y[6];
+        y[1] -= X[0] * Y[1] + X[1] * Y[4] + X[2] * Y[7];
+        y[2] -= X[0] * Y[2] + X[1] * Y[5] + X[2] * Y[8];
     }
 }
+#endif
 
-CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X) {
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int i, double *X) {
     int c;
-    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)k, X + 3 * c);
+    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, X + 3 * c);
+}
+
+CSIMI_FN void csimi_factor_spread(const csimi_factor *f, int i, size_t end) {
+    double X[9]; /* not among those that change */
+    size_t p;
+    CSIMI_MEMCPY(X, f->row + 9 * (size_t)i, sizeof X);
+    for (p = f->first[i]; p < end; p++) csimi_factor_take(X, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
 }
 
 /* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
@@ -8800,19 +8825,15 @@ static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k
 static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k) {
     double *D = f->pivot + 9 * (size_t)k;
     int top = csimi_factor_reach(f, A, k), c;
-    size_t p;
     for (; top < f->n; top++) {
         const int i = f->stack[top];
         double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
         csimi_factor_side(f, i, x);
-        for (p = f->first[i]; p < f->end[i]; p++)
-            csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
-        csimi_factor_take(x, x, D);
+        csimi_factor_spread(f, i, f->end[i]);
         f->index[f->end[i]++] = k;
-        for (c = 0; c < 9; c++) {
-            L[c] = x[c];
-            x[c] = 0;
-        }
+        for (c = 0; c < 9; c++) L[c] = x[3 * (c % 3) + c / 3];
+        csimi_factor_take(x, L, D);
+        for (c = 0; c < 9; c++) x[c] = 0;
     }
     return csimi_factor_pivot(D);
 }
@@ -8841,7 +8862,7 @@ CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *y) {
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
             const double *L = f->value + 9 * p;
             for (c = 0; c < 3; c++)
-                x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
+                x[3 * f->index[p] + c] -= L[c] * a[0] + L[3 + c] * a[1] + L[6 + c] * a[2];
         }
     }
     for (k = 0; k < 3 * f->n; k++) y[k] = x[k];
@@ -8856,7 +8877,7 @@ CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *y) {
         double *a = x + 3 * (size_t)k;
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
             const double *L = f->value + 9 * p, *z = x + 3 * (size_t)f->index[p];
-            for (c = 0; c < 3; c++) a[c] -= L[c] * z[0] + L[3 + c] * z[1] + L[6 + c] * z[2];
+            for (c = 0; c < 3; c++) a[c] -= L[3 * c] * z[0] + L[3 * c + 1] * z[1] + L[3 * c + 2] * z[2];
         }
         csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
     }
@@ -26724,7 +26745,6 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
     const csim_contact *contact = p->contacts + m;
     csimi_factor *f = &c->factor;
     int top = csimi_coupled_reach(c, p, contact, m), k, r, count = 0;
-    size_t at;
     for (k = contact->a.first; k < contact->a.first + contact->a.count; ++k)
         csimi_coupled_term(c, contact, p->terms + k, false);
     for (k = contact->b.first; k < contact->b.first + contact->b.count; ++k)
@@ -26733,8 +26753,7 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
         const int i = f->stack[top];
         double *X = f->row + 9 * (size_t)i;
         csimi_factor_side(f, i, X); /* X E^-1 by substitution, descendants first */
-        for (at = f->first[i]; at < f->first[i + 1]; ++at)
-            csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
+        csimi_factor_spread(f, i, f->first[i + 1]);
         piece[count].block = i;
         for (r = 0; r < 9; ++r) {
             piece[count].J[r] = (csim_real)X[r];
@@ -57150,6 +57169,10 @@ CSIMI_WARM
 #undef CSIMI_MASSES
 #undef CSIMI_SAID
 #undef CSIMI_ALIGN
+#undef CSIMI_QUADS
+#undef CSIMI_QUAD
+#undef CSIMI_QUAD_SET
+#undef CSIMI_QUAD_ADD
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
@@ -57175,10 +57198,6 @@ CSIMI_WARM
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_HAS_ROWS
 #undef CSIMI_HAS_LAWS
-#undef CSIMI_QUADS
-#undef CSIMI_QUAD
-#undef CSIMI_QUAD_SET
-#undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
 #undef CSIMI_LAYOUT_BYTES
@@ -57233,6 +57252,7 @@ CSIMI_WARM
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
 #undef CSIMI_WRITTEN_OUT
+#undef CSIMI_DOUBLE2
 #undef CSIMI_FOUR_MORE
 #undef CSIMI_FOUR_LESS
 #undef CSIMI_FOUR_SIGNS

@@ -248,3 +248,24 @@ TEST(aggregates_of_degenerate_graphs) {
     EQUAL(csimi_aggregate(1, row, NULL, x, 3, aggregate, scratch), 1);
     EQUAL(aggregate[0], 0);
 }
+
+/* What a block of a row takes from the blocks after it, by vectors where there are any: the bits of plain sums, and
+   nothing before or behind. */
+TEST(vectors_of_a_factor_give_the_bits_of_plain_sums) {
+    static size_t first[1] = {1};
+    static int index[3] = {0, 2, 3};
+    static double value[27], row[36], want[36];
+    csimi_factor f;
+    int i, k, c;
+    memset(&f, 0, sizeof f);
+    f.first = first, f.index = index, f.value = value, f.row = row;
+    for (i = 0; i < 27; i++) value[i] = check_random(-1, 1);
+    for (i = 0; i < 36; i++) want[i] = row[i] = check_random(-1, 1);
+    for (i = 1; i < 3; i++) /* columns of the transpose */
+        for (k = 0; k < 9; k++) {
+            const double *x = row + k / 3 * 3, *T = value + 9 * i + k % 3;
+            want[9 * index[i] + k] -= x[0] * T[0] + x[1] * T[3] + x[2] * T[6];
+        }
+    csimi_factor_spread(&f, 0, 3);
+    for (c = 0; c < 36; c++) CHECK(memcmp(row + c, want + c, sizeof *row) == 0);
+}

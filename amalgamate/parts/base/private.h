@@ -183,6 +183,29 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 #define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
 #endif
 
+/* Four numbers at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so do
+   machines that have none (Cortex-M) or count in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD
+   reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
+#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
+    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
+#define CSIMI_QUADS 1
+typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
+typedef csim_real csimi_quad_real
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q)[0] = (a), (q)[1] = (b), (q)[2] = (c), (q)[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) ((sum) += (w) * (a))
+#else
+#define CSIMI_QUADS 0
+typedef struct csimi_quad {
+    csimi_wide of[4];
+} csimi_quad;
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) \
+    ((sum).of[0] += (w).of[0] * (a), (sum).of[1] += (w).of[1] * (a), (sum).of[2] += (w).of[2] * (a), \
+     (sum).of[3] += (w).of[3] * (a))
+#endif
+
 /* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
 typedef struct csimi_arena {
     unsigned char *base; /* aligned to CSIMI_ALIGN; null: count */

@@ -158,7 +158,6 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
     const csim_contact *contact = p->contacts + m;
     csimi_factor *f = &c->factor;
     int top = csimi_coupled_reach(c, p, contact, m), k, r, count = 0;
-    size_t at;
     for (k = contact->a.first; k < contact->a.first + contact->a.count; ++k)
         csimi_coupled_term(c, contact, p->terms + k, false);
     for (k = contact->b.first; k < contact->b.first + contact->b.count; ++k)
@@ -167,8 +166,7 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
         const int i = f->stack[top];
         double *X = f->row + 9 * (size_t)i;
         csimi_factor_side(f, i, X); /* X E^-1 by substitution, descendants first */
-        for (at = f->first[i]; at < f->first[i + 1]; ++at)
-            csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
+        csimi_factor_spread(f, i, f->first[i + 1]);
         piece[count].block = i;
         for (r = 0; r < 9; ++r) {
             piece[count].J[r] = (csim_real)X[r];

@@ -225,19 +225,43 @@ static void csimi_pivot_backward(const double *G, double *x) {
     x[0] = (x[0] - G[3] * x[1] - G[6] * x[2]) / G[0];
 }
 
-/* y -= X Y' for 3x3 */
-CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
+/* y -= X Y for 3x3; of vectors the same sums, number after number as they lie. */
+#if CSIMI_QUADS
+typedef double csimi_double2 __attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
+#define CSIMI_DOUBLE2(p) (*(csimi_double2 *)(p))
+CSIM_INLINE void csimi_factor_take(const double *X, const double *CSIMI_RESTRICT Y, double *CSIMI_RESTRICT y) {
+    const csimi_double2 a = *(const csimi_double2 *)Y, d = {X[0], X[3]}, u = {Y[2], Y[0]};
+    const csimi_double2 b = *(const csimi_double2 *)(Y + 3), e = {X[1], X[4]}, v = {Y[5], Y[3]};
+    const csimi_double2 c = *(const csimi_double2 *)(Y + 6), f = {X[2], X[5]}, w = {Y[8], Y[6]};
+    CSIMI_DOUBLE2(y) -= X[0] * a + X[1] * b + X[2] * c;
+    CSIMI_DOUBLE2(y + 2) -= d * u + e * v + f * w;
+    CSIMI_DOUBLE2(y + 4) -= X[3] * *(const csimi_double2 *)(Y + 1) + X[4] * *(const csimi_double2 *)(Y + 4) +
+                            X[5] * *(const csimi_double2 *)(Y + 7);
+    CSIMI_DOUBLE2(y + 6) -= X[6] * a + X[7] * b + X[8] * c;
+    y[8] -= X[6] * Y[2] + X[7] * Y[5] + X[8] * Y[8];
+}
+#undef CSIMI_DOUBLE2
+#else
+CSIM_INLINE void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
     int i;
     for (i = 0; i < 3; i++, X += 3, y += 3) {
-        y[0] -= X[0] * Y[0] + X[1] * Y[1] + X[2] * Y[2];
-        y[1] -= X[0] * Y[3] + X[1] * Y[4] + X[2] * Y[5];
-        y[2] -= X[0] * Y[6] + X[1] * Y[7] + X[2] * Y[8];
+        y[0] -= X[0] * Y[0] + X[1] * Y[3] + X[2] * Y[6];
+        y[1] -= X[0] * Y[1] + X[1] * Y[4] + X[2] * Y[7];
+        y[2] -= X[0] * Y[2] + X[1] * Y[5] + X[2] * Y[8];
     }
 }
+#endif
 
-CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X) {
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int i, double *X) {
     int c;
-    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)k, X + 3 * c);
+    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, X + 3 * c);
+}
+
+CSIMI_FN void csimi_factor_spread(const csimi_factor *f, int i, size_t end) {
+    double X[9]; /* not among those that change */
+    size_t p;
+    CSIMI_MEMCPY(X, f->row + 9 * (size_t)i, sizeof X);
+    for (p = f->first[i]; p < end; p++) csimi_factor_take(X, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
 }
 
 /* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
@@ -264,19 +288,15 @@ static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k
 static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k) {
     double *D = f->pivot + 9 * (size_t)k;
     int top = csimi_factor_reach(f, A, k), c;
-    size_t p;
     for (; top < f->n; top++) {
         const int i = f->stack[top];
         double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
         csimi_factor_side(f, i, x);
-        for (p = f->first[i]; p < f->end[i]; p++)
-            csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
-        csimi_factor_take(x, x, D);
+        csimi_factor_spread(f, i, f->end[i]);
         f->index[f->end[i]++] = k;
-        for (c = 0; c < 9; c++) {
-            L[c] = x[c];
-            x[c] = 0;
-        }
+        for (c = 0; c < 9; c++) L[c] = x[3 * (c % 3) + c / 3];
+        csimi_factor_take(x, L, D);
+        for (c = 0; c < 9; c++) x[c] = 0;
     }
     return csimi_factor_pivot(D);
 }
@@ -305,7 +325,7 @@ CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *y) {
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
             const double *L = f->value + 9 * p;
             for (c = 0; c < 3; c++)
-                x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
+                x[3 * f->index[p] + c] -= L[c] * a[0] + L[3 + c] * a[1] + L[6 + c] * a[2];
         }
     }
     for (k = 0; k < 3 * f->n; k++) y[k] = x[k];
@@ -320,7 +340,7 @@ CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *y) {
         double *a = x + 3 * (size_t)k;
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
             const double *L = f->value + 9 * p, *z = x + 3 * (size_t)f->index[p];
-            for (c = 0; c < 3; c++) a[c] -= L[c] * z[0] + L[3 + c] * z[1] + L[6 + c] * z[2];
+            for (c = 0; c < 3; c++) a[c] -= L[3 * c] * z[0] + L[3 * c + 1] * z[1] + L[3 * c + 2] * z[2];
         }
         csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
     }

@@ -82,7 +82,7 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 #endif
 #if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
-   below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
+   below the diagonal, as transposes of 3x3 blocks in value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
     int n;
     int *order, *place, *parent; /* [n] parent: elimination tree, -1: a root */
@@ -102,9 +102,10 @@ CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A);
 #ifdef CONDSIM_REFERENCE
 CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
 #endif
-/* y -= X Y' of 3x3 blocks, and the three rows of X times the inverse transpose of pivot k. */
-CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y);
-CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X);
+/* Block i of row, of three rows X, times the inverse transpose of pivot i; and what blocks of row lose by it then, for
+   those of column i before `end`. */
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int i, double *X);
+CSIMI_FN void csimi_factor_spread(const csimi_factor *f, int i, size_t end);
 /* x <- L^-1 P x and x <- P' L'^-1 x, [3n]; one after the other: A^-1 x. */
 CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *x);
 CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *x);
