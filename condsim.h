@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d47dab4235143a12
+   Hash of the parts: 2f732d3918773b04
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28378,8 +28378,9 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
-    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap */
-    if (!looks || !(s->start <= CSIMI_SWEEP_NEAR))
+    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap. Where A couples
+       them a factor of Newton costs as much as the dozen sweeps that do without it */
+    if (!looks || s->basis.couples || !(s->start <= CSIMI_SWEEP_NEAR))
         csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))

@@ -408,8 +408,9 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
     }
-    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap */
-    if (!looks || !(s->start <= CSIMI_SWEEP_NEAR))
+    /* so near that Newton needs no sweeps before it; else sweeps, few where Newton on bodies is cheap. Where A couples
+       them a factor of Newton costs as much as the dozen sweeps that do without it */
+    if (!looks || s->basis.couples || !(s->start <= CSIMI_SWEEP_NEAR))
         csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
         if (csimi_burst_is_large(s))
