@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2f732d3918773b04
+   Hash of the parts: 0f2d144ecacb1ebf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -31742,7 +31742,16 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 
 enum { CSIMI_AUTO_FEW = 10 }; /* iterations by which COND has solved most of what it solves quickly */
 
-/* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
+/* Whether rows of joints are among the contacts. A step closes joints by solving again and again, and what one solve
+   leaves open the next ones have to close: COND's answers within a tenth of the tolerance take four times as many. */
+static bool csimi_auto_joins(const csim_problem *problem) {
+    int m = 0;
+    while (m < problem->contact_count && problem->contacts[m].law < CSIM_LAW_BILATERAL) ++m;
+    return m < problem->contact_count;
+}
+
+/* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes, and joints
+   many an iteration. */
 static bool csimi_auto_couples(const csim_problem *problem) {
 #ifdef CONDSIM_NO_SWEEP
     return (void)problem, false;
@@ -31751,16 +31760,8 @@ static bool csimi_auto_couples(const csim_problem *problem) {
     if (!csimi_sweep_couples(problem)) return false;
     for (m = 0; m < problem->contact_count; ++m)
         if (problem->contacts[m].a.count > 1 || problem->contacts[m].b.count > 1) return true;
-    return false;
+    return csimi_auto_joins(problem);
 #endif
-}
-
-/* Whether rows of joints are among the contacts. A step closes joints by solving again and again, and what one solve
-   leaves open the next ones have to close: COND's answers within a tenth of the tolerance take four times as many. */
-static bool csimi_auto_joins(const csim_problem *problem) {
-    int m = 0;
-    while (m < problem->contact_count && problem->contacts[m].law < CSIM_LAW_BILATERAL) ++m;
-    return m < problem->contact_count;
 }
 
 /* The first attempt, from the start in solution and in other: SWEEP where it fits, COND where it does not. An island

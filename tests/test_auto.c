@@ -352,6 +352,39 @@ TEST(a_factor_is_made_once_while_a_stays) {
     free(memory);
 }
 
+/* Rows of seven links joined at their middles, each link a block: joints on single blocks are swept through a factor of
+   A, where COND takes many times the iterations; contacts on single blocks are COND's. */
+TEST(joints_at_nodes_are_swept) {
+    csim_solver_params p = csim_default_solver_params();
+    csim_structure structure;
+    csim_problem problem;
+    csim_outcome o;
+    int m, k;
+    make_trees(&problem, &structure);
+    press_trees(&problem);
+    problem.structure = NULL; /* nobody names the rows: A couples more than a body has */
+    problem.contact_count = TREES - 1;
+    for (m = 0; m < TREES - 1; m++) {
+        csim_contact *c = pressed + m;
+        c->a.count = c->b.count = 1;
+        named[c->a.first].block = LINKED * m + 3, named[c->b.first].block = LINKED * (m + 1) + 3;
+        for (k = 0; k < 9; k++) named[c->a.first].J[k] = named[c->b.first].J[k] = k % 4 ? 0 : 1;
+    }
+    STATUS(csim_problem_check(&problem, NULL), CSIM_OK);
+    CHECK(!csimi_sweep_takes(&problem) && csimi_sweep_couples(&problem));
+    p.tolerance = CSIM_R(TOL(1e-8, 1e-4));
+    for (k = 0; k < 2; k++) {
+        for (m = 0; m < TREES - 1; m++) {
+            pressed[m].law = k ? CSIM_LAW_BILATERAL : CSIM_LAW_STRICT;
+            pressed[m].mask = k ? 7 : 0;
+        }
+        CASE("joints %d", k);
+        o = solve_graph(&problem, &p, graph_v[0]);
+        EQUAL((int)o.result, (int)CSIM_RESULT_CONVERGED);
+        EQUAL((int)o.solver, (int)(k ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND));
+    }
+}
+
 /* A solve within the memory of its sizes never runs out of it: COND as a second chance has room for 2048 terms, and
    contacts of deep trees have more. What SWEEP missed stays. */
 TEST(a_miss_with_many_terms_is_no_lack_of_memory) {
