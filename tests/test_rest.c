@@ -68,6 +68,26 @@ TEST(a_pile_comes_to_rest_to_the_last_bit) {
     }
 }
 
+/* A stack of ten that stands is at rest within a second: what a solve leaves of its impulses does not keep it moving, in
+   float either. */
+TEST(a_stack_of_ten_comes_to_rest_in_float_too) {
+    csim_world *w = world_of(CSIM_R(1e-3), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    csim_step_stats s;
+    int i, iterations = 0;
+    for (i = 0; i < 10; i++)
+        place(w, CSIM_DYNAMIC, csim_box(csim_v3(CSIM_R(0.5), CSIM_R(0.5), CSIM_R(0.5))),
+              csim_v3(0, 0, CSIM_R(0.5) + (csim_real)i), CSIM_R(0.5));
+    for (i = 0; i < 100; i++) {
+        s = run(w, 1);
+        EQUAL((int)s.result, (int)CSIM_RESULT_CONVERGED);
+        iterations += s.total_iterations;
+    }
+    printf("    %d iterations\n", iterations);
+    CHECK(s.total_iterations == 0 && csim_world_rms_speed(w) <= 0);
+    CHECK(iterations < 200);
+    csim_destroy_world(w);
+}
+
 /* 30 m up float knows heights to 2e-6 m: a pile that overlaps by twice that is not pushed apart, and rests at once. */
 TEST(overlaps_of_rounding_push_nothing) {
     csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
