@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2eae656b1a4a7960
+   Hash of the parts: f3c0d5697daf0540
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -26029,7 +26029,8 @@ static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, cons
 #if CSIMI_QUADS
         const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
         if (b == 3) { /* a block by itself, in registers while rows follow */
-            CSIMI_TWO(to) += X * *(const csimi_two *)B + Y * *(const csimi_two *)(B + 3) + Z * *(const csimi_two *)(B + 6);
+            CSIMI_TWO(to) += X * *(const csimi_two *)B + Y * *(const csimi_two *)(B + 3) +
+                             Z * *(const csimi_two *)(B + 6);
             to[2] += x * B[2] + y * B[5] + z * B[8];
             continue;
         }

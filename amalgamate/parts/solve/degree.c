@@ -366,7 +366,8 @@ static void csimi_degree_outer(csim_real *CSIMI_RESTRICT to, size_t stride, cons
 #if CSIMI_QUADS
         const csimi_two X = {x, x}, Y = {y, y}, Z = {z, z};
         if (b == 3) { /* a block by itself, in registers while rows follow */
-            CSIMI_TWO(to) += X * *(const csimi_two *)B + Y * *(const csimi_two *)(B + 3) + Z * *(const csimi_two *)(B + 6);
+            CSIMI_TWO(to) += X * *(const csimi_two *)B + Y * *(const csimi_two *)(B + 3) +
+                             Z * *(const csimi_two *)(B + 6);
             to[2] += x * B[2] + y * B[5] + z * B[8];
             continue;
         }
