@@ -323,9 +323,10 @@ $(BUILD)/bench/bench_worlds: tests/bench_worlds.c examples/scenes/threads.c exam
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. tests/bench_worlds.c examples/scenes/threads.c -o $@ -lm -lpthread
 
-$(BUILD)/bench/condsim-scene: $(wildcard examples/scenes/*.c) examples/modes/modes.c $(SCENE_HEADERS) condsim.h
+$(BUILD)/bench/condsim-scene-float: REAL = -DCONDSIM_FLOAT
+$(BUILD)/bench/condsim-scene $(BUILD)/bench/condsim-scene-float: $(wildcard examples/scenes/*.c) examples/modes/modes.c $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(filter %.c,$^) -o $@ -lm
+	$(CC) -std=c99 -w $(BENCH_FLAGS) $(REAL) -I. $(filter %.c,$^) -o $@ -lm
 
 peers: condsim.h
 	@CC="$(CC)" CXX="$(CXX)" sh tests/peers.sh
@@ -334,7 +335,11 @@ peers: condsim.h
 bench-realtime: $(BUILD)/bench/condsim-scene $(BUILD)/bench/bench_worlds peers
 	@SCENE=$(BUILD)/bench/condsim-scene sh tests/realtime.sh
 
-bench: $(BENCHES) bench-realtime
+# writes docs/results/float.md; five minutes
+bench-float: $(BUILD)/bench/condsim-scene $(BUILD)/bench/condsim-scene-float
+	@sh tests/float.sh
+
+bench: $(BENCHES) bench-realtime bench-float
 	@sh tests/bench.sh $(BENCHES)
 
 # ---- the parts as an ordinary library
@@ -417,7 +422,7 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers bench-realtime embedded sizes
+.PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers bench-realtime bench-float embedded sizes
 .PHONY: film gallery test-samples docs dist test-packages install live test-live live-shots
 .SECONDARY:
 .DELETE_ON_ERROR:
