@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f3c0d5697daf0540
+   Hash of the parts: 1ae30a9a278d2495
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -25297,9 +25297,9 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
         csimi_cond_centre(c);
         return false;
     }
-    /* dynamics falls with rel: aim a fifth below the tolerance, and at no more than half of the rel at hand */
+    /* dynamics falls with rel, from which it differs by a tenth: aim a twentieth below the tolerance */
     worst = centred || k->dynamics > slip ? k->dynamics : slip;
-    *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
+    *inner = c->map.rel * 0.95 * (worst > (double)tolerance ? (double)tolerance / worst : 1);
     return false;
 }
 

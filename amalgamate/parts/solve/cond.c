@@ -155,9 +155,9 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
         csimi_cond_centre(c);
         return false;
     }
-    /* dynamics falls with rel: aim a fifth below the tolerance, and at no more than half of the rel at hand */
+    /* dynamics falls with rel, from which it differs by a tenth: aim a twentieth below the tolerance */
     worst = centred || k->dynamics > slip ? k->dynamics : slip;
-    *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
+    *inner = c->map.rel * 0.95 * (worst > (double)tolerance ? (double)tolerance / worst : 1);
     return false;
 }
 
