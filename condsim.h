@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1ae30a9a278d2495
+   Hash of the parts: 3cb6f98ba7f39caf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5373,6 +5373,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start
 enum {
     CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
     CSIMI_COND_SLOW_START = 10, /* plain steps before Chebyshev; paper Alg. 3, l_s */
+    CSIMI_COND_DOUBT = 40,      /* iteration before which a spectrum is looked at that an earlier solve knew */
     CSIMI_COND_RENEW = 10,      /* iterations a coarse factor serves at least */
     CSIMI_COND_LOOKS = 4,       /* factors the first correction may spend on contacts about to close */
     CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
@@ -25319,8 +25320,10 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->centre.slow = c->policy.beyond = 0;
     c->policy.certified = 1e300;
     for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
-        /* what lies at rest is done by now */
-        if (c->policy.iteration == 3 && c->map.trusted) csimi_cond_weigh_again(c);
+        /* a spectrum that is too small shows in the first plain steps, and most solves are done before they doubt */
+        /* one far too small shows in a residual above all forces; most solves end before they doubt theirs */
+        if (c->map.trusted && (c->policy.iteration == CSIMI_COND_DOUBT || (c->policy.iteration > 2 && c->map.rel > 1)))
+            csimi_cond_weigh_again(c);
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);
         csimi_cond_map(c);
         if (params->history && outcome->iterations < params->history_capacity)

@@ -1139,7 +1139,7 @@ TEST(spectrum_estimate) {
     toy_free(&s);
 }
 
-/* A spectrum that is given is taken as it is for two iterations, and looked at before the third. */
+/* A spectrum that is given is taken as it is, and looked at where the residual is large or iterations are many. */
 TEST(known_spectrum_is_checked_when_it_matters) {
     static const double wrong[3] = {1, 0.05, 20};
     csim_real sigma = 0;
@@ -1154,9 +1154,11 @@ TEST(known_spectrum_is_checked_when_it_matters) {
         EQUAL((int)s.outcome.result, (int)CSIM_RESULT_CONVERGED);
         CHECK(s.outcome.iterations > 2);
         if (k == 0) sigma = s.outcome.sigma, first = s.outcome.iterations; /* nothing was known */
-        CHECK(s.outcome.iterations <= TOL(2, 4) * first); /* five times as many where W stays as wrong as it was */
+        /* five times as many where W stays as wrong as it was; one that is too small is found in the 40th */
+        CHECK(s.outcome.iterations <= TOL(2, 4) * first + (k == 2 ? 40 : 0));
         NEAR((double)(s.outcome.sigma / sigma), 1, 0.15);
         i = s.outcome.products;
+        CHECK(k < 3 || i <= s.outcome.iterations + 4); /* nobody looked */
         if (k == 3) { /* once more, from there */
             p.sigma = sigma;
             STATUS(toy_solve(&s, &p), CSIM_OK);

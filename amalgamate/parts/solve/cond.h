@@ -7,6 +7,7 @@
 enum {
     CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
     CSIMI_COND_SLOW_START = 10, /* plain steps before Chebyshev; paper Alg. 3, l_s */
+    CSIMI_COND_DOUBT = 40,      /* iteration before which a spectrum is looked at that an earlier solve knew */
     CSIMI_COND_RENEW = 10,      /* iterations a coarse factor serves at least */
     CSIMI_COND_LOOKS = 4,       /* factors the first correction may spend on contacts about to close */
     CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
