@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3cb6f98ba7f39caf
+   Hash of the parts: 21dc07969f0cf4ff
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8401,9 +8401,10 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
     for (; j < count; j++) y[j] -= a * u[j];
 }
 
-/* x <- L^-1 x on the first count unknowns; unit L, read from the rows of the upper triangle, where L' lies. */
-static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) {
-    int k = 0, j;
+/* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
+   the upper triangle, where L' lies. */
+static void csimi_forward(int m, int k, int count, const csimi_wide *H, csimi_wide *x) {
+    int j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
         const csimi_wide *U = H + stride * (size_t)k;
@@ -8414,14 +8415,17 @@ static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) 
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
-/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. */
+/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
+   its first entry stays zero and costs nothing. */
 CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
-    int i, k;
+    int i, k, first;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
         csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
-        csimi_forward(m, i, H, h);
-        for (k = 0; k < i; k++) {
+        for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
+            H[stride * (size_t)first + (size_t)i] = 0;
+        csimi_forward(m, first / 4 * 4, i, H, h);
+        for (k = first; k < i; k++) {
             csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
@@ -8447,7 +8451,7 @@ static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
 
 CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
     int k;
-    csimi_forward(m, m, L, x);
+    csimi_forward(m, 0, m, L, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
     csimi_backward(m, L, x);
 }
@@ -9131,6 +9135,21 @@ static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const
     }
 }
 
+/* Seeds in the order of their distance along the graph from one of them: neighbours get like numbers, so that matrices
+   of the aggregates have short rows and nodes that are numbered by aggregate lie near each other. */
+static void csimi_aggregate_order(int n, const int *row, const int *col, int made, int *seed, int *aggregate,
+                                  int *distance, int *queue) {
+    int i, k;
+    for (i = 0; i < n; i++) distance[i] = CSIMI_UNREACHED;
+    distance[queue[0] = seed[made > 1]] = 0; /* the second seed is farthest from the first: at an end of the body */
+    csimi_aggregate_walk(row, col, 1, queue, distance, aggregate);
+    for (i = 1; i < made; i++) {
+        const int s = seed[i];
+        for (k = i; k > 0 && distance[seed[k - 1]] > distance[s]; k--) seed[k] = seed[k - 1];
+        seed[k] = s;
+    }
+}
+
 /* Moves every seed to the node nearest to the centre of its aggregate (Lloyd). */
 static void csimi_aggregate_centre(int n, const csim_real *x, int made, int *seed, const int *aggregate, int *first,
                                    int *order) {
@@ -9158,6 +9177,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
     if (n < 1) return 0;
     made = csimi_aggregate_seeds(n, row, col, csimi_imin(csimi_imax(count, 1), n), seed, aggregate, distance, queue);
     for (pass = 0; pass < 3; pass++) {
+        if (pass == 2) csimi_aggregate_order(n, row, col, made, seed, aggregate, distance, queue);
         csimi_aggregate_voronoi(n, row, col, x, made, seed, aggregate, distance, queue);
         if (pass < 2) csimi_aggregate_centre(n, x, made, seed, aggregate, first, queue);
     }

@@ -238,6 +238,22 @@ TEST(aggregates_are_balanced_connected_and_repeatable) {
         }
 }
 
+/* Neighbours in the graph have like numbers: the factor of a matrix of the aggregates reads short rows. */
+TEST(aggregates_are_numbered_from_end_to_end) {
+    static csim_real x[3 * GRID];
+    static int pairs[6 * GRID], row[GRID + 1], col[7 * GRID], diag[GRID], scratch[8 * GRID + 1], aggregate[GRID];
+    int needed, made, i, k, sum = 0, first[64];
+    csimi_pattern_build(GRID, lattice(x, pairs, 0), pairs, row, col, diag, 7 * GRID, &needed, scratch);
+    made = csimi_aggregate(GRID, row, col, x, 64, aggregate, scratch);
+    EQUAL(made, 64);
+    for (i = 0; i < made; i++) first[i] = i;
+    for (i = 0; i < GRID; i++)
+        for (k = row[i]; k < row[i + 1]; k++)
+            first[aggregate[i]] = aggregate[col[k]] < first[aggregate[i]] ? aggregate[col[k]] : first[aggregate[i]];
+    for (i = 0; i < made; i++) sum += i - first[i];
+    CHECK(sum < 20 * made); /* a layer of 16; in the order of their making it is more */
+}
+
 TEST(aggregates_of_degenerate_graphs) {
     int row[6] = {0, 0, 0, 0, 0, 0}, aggregate[5], scratch[21];
     csim_real x[15] = {0, 0, 0, 5, 0, 0, 1, 0, 0, 6, 0, 0, 2, 0, 0};

@@ -74,6 +74,21 @@ static void csimi_aggregate_voronoi(int n, const int *row, const int *col, const
     }
 }
 
+/* Seeds in the order of their distance along the graph from one of them: neighbours get like numbers, so that matrices
+   of the aggregates have short rows and nodes that are numbered by aggregate lie near each other. */
+static void csimi_aggregate_order(int n, const int *row, const int *col, int made, int *seed, int *aggregate,
+                                  int *distance, int *queue) {
+    int i, k;
+    for (i = 0; i < n; i++) distance[i] = CSIMI_UNREACHED;
+    distance[queue[0] = seed[made > 1]] = 0; /* the second seed is farthest from the first: at an end of the body */
+    csimi_aggregate_walk(row, col, 1, queue, distance, aggregate);
+    for (i = 1; i < made; i++) {
+        const int s = seed[i];
+        for (k = i; k > 0 && distance[seed[k - 1]] > distance[s]; k--) seed[k] = seed[k - 1];
+        seed[k] = s;
+    }
+}
+
 /* Moves every seed to the node nearest to the centre of its aggregate (Lloyd). */
 static void csimi_aggregate_centre(int n, const csim_real *x, int made, int *seed, const int *aggregate, int *first,
                                    int *order) {
@@ -101,6 +116,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
     if (n < 1) return 0;
     made = csimi_aggregate_seeds(n, row, col, csimi_imin(csimi_imax(count, 1), n), seed, aggregate, distance, queue);
     for (pass = 0; pass < 3; pass++) {
+        if (pass == 2) csimi_aggregate_order(n, row, col, made, seed, aggregate, distance, queue);
         csimi_aggregate_voronoi(n, row, col, x, made, seed, aggregate, distance, queue);
         if (pass < 2) csimi_aggregate_centre(n, x, made, seed, aggregate, first, queue);
     }

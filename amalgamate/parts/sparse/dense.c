@@ -37,9 +37,10 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
     for (; j < count; j++) y[j] -= a * u[j];
 }
 
-/* x <- L^-1 x on the first count unknowns; unit L, read from the rows of the upper triangle, where L' lies. */
-static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) {
-    int k = 0, j;
+/* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
+   the upper triangle, where L' lies. */
+static void csimi_forward(int m, int k, int count, const csimi_wide *H, csimi_wide *x) {
+    int j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
         const csimi_wide *U = H + stride * (size_t)k;
@@ -50,14 +51,17 @@ static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) 
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
-/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. */
+/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
+   its first entry stays zero and costs nothing. */
 CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
-    int i, k;
+    int i, k, first;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
         csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
-        csimi_forward(m, i, H, h);
-        for (k = 0; k < i; k++) {
+        for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
+            H[stride * (size_t)first + (size_t)i] = 0;
+        csimi_forward(m, first / 4 * 4, i, H, h);
+        for (k = first; k < i; k++) {
             csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
@@ -83,7 +87,7 @@ static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
 
 CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
     int k;
-    csimi_forward(m, m, L, x);
+    csimi_forward(m, 0, m, L, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
     csimi_backward(m, L, x);
 }
