@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 21dc07969f0cf4ff
+   Hash of the parts: b0c29315e16d489f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -22247,7 +22247,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
         c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]); /* right side -(f_s - f_N) . f_N */
     }
     for (i = 0; i < m; ++i)
-        for (j = 0; j < m; ++j) {
+        for (j = 0; j <= i; ++j) { /* the lower triangle is all that csimi_cholesky reads */
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
             const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
             /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */

@@ -115,7 +115,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
         c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]); /* right side -(f_s - f_N) . f_N */
     }
     for (i = 0; i < m; ++i)
-        for (j = 0; j < m; ++j) {
+        for (j = 0; j <= i; ++j) { /* the lower triangle is all that csimi_cholesky reads */
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
             const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
             /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
