@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b0c29315e16d489f
+   Hash of the parts: 61387e99cf8b6860
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -21473,8 +21473,10 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
     }
 }
 
-/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through. */
-static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const csimi_wide *g, csim_certificate *out) {
+/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through.
+   Where g = J' lambda and its magnitudes were it leaves the magnitudes and b over the diagonal of A. */
+static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, csimi_wide *g, csimi_wide *magnitude,
+                                csim_certificate *out) {
     const csim_block_matrix *A = &p->A;
     csimi_wide residual = 0, load = 0, impulse = 0, motion = 0, scale;
     int i, k, r;
@@ -21489,6 +21491,8 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
             load += b * b * d;
             impulse += f * f * d;
             motion += (csimi_wide)v[3 * i + r] * y[r];
+            g[3 * i + r] = magnitude[3 * i + r] * d;
+            magnitude[3 * i + r] = b * d;
         }
     }
     scale = csimi_cert_max(csimi_cert_max(csimi_root(load), csimi_root(impulse)), (csimi_wide)CSIMI_TINY);
@@ -21956,7 +21960,6 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     csimi_arena arena = csimi_arena_in(scratch, scratch_bytes);
     csimi_cert_kept kept;
     csimi_cert_blocks blocks;
-    int i;
     csimi_cert_start(certificate, 0);
     if (p->A.n == 0 && p->contact_count == 0) return CSIM_OK;
     certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
@@ -21972,12 +21975,7 @@ CSIMI_FN csim_status csimi_certify(const csim_problem *p, const csim_real *v, co
     kept.rounded = kept.work + p->contact_count;
     certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = 0;
     csimi_cert_impulses(p, lambda, blocks.g, blocks.loaded);
-    csimi_cert_dynamics(p, v, blocks.g, certificate);
-    for (i = 0; i < 3 * p->A.n; ++i) {
-        const csimi_wide d = 1 / (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[i / 3] + 4 * (i % 3)];
-        blocks.g[i] = blocks.loaded[i] * d;
-        blocks.loaded[i] = (csimi_wide)p->b[i] * d;
-    }
+    csimi_cert_dynamics(p, v, blocks.g, blocks.loaded, certificate);
     if (p->contact_count > 0) csimi_cert_contacts(p, v, lambda, &kept, &blocks, certificate);
     return CSIM_OK;
 }
