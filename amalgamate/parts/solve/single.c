@@ -59,7 +59,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5}; /* place of (i, j) among the six numbers of W */
     /* a W that lacks rank is lifted just above rounding */
     const csim_real lift = c->extra + 16 * CSIMI_EPS * (c->W[0] + c->W[3] + c->W[5]) + CSIMI_TINY;
-    csimi_wide H[9], x[3];
+    csimi_wide H[9], C[9], size = (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift);
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = 0; j < 3; ++j) {
@@ -67,15 +67,14 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
             /* the identity on rows that are free, so that one factorisation serves every mask */
             H[3 * i + j] = on ? (csimi_wide)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
         }
-    if (!csimi_cholesky(3, H))
+    if (!csimi_pivot(H, C)) /* H^-1 = C C' */
         /* not even so positive definite: a diagonal of the trace, which a semidefinite W does not exceed */
-        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
-    for (j = 0; j < 3; ++j) {
-        x[0] = x[1] = x[2] = 0;
-        x[j] = CSIMI_WIDE(mask >> j & 1u ? 1 : 0);
-        csimi_cholesky_solve(3, H, x);
-        for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
-    }
+        for (i = 0; i < 9; ++i) C[i] = i % 4 == 0 ? csimi_sqrt64(1 / size) : 0;
+    for (i = 0; i < 3; ++i)
+        for (j = 0; j <= i; ++j) {
+            const csimi_wide x = C[3 * i] * C[3 * j] + C[3 * i + 1] * C[3 * j + 1] + C[3 * i + 2] * C[3 * j + 2];
+            c->inverse[at[3 * i + j]] = (csim_real)(mask >> i & mask >> j & 1u ? x : 0);
+        }
 }
 #endif
 
