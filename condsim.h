@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e45696f900bc73dd
+   Hash of the parts: b25ace2fec59b397
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28129,7 +28129,7 @@ static csimi_wide csimi_sweep_eps(csimi_wide measure) {
 static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
     csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
-    csimi_wide eps = halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
+    csimi_wide eps = halved > CSIMI_WIDE(1e-4) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
     if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);

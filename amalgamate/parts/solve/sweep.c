@@ -134,7 +134,7 @@ static csimi_wide csimi_sweep_eps(csimi_wide measure) {
 static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
     csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
-    csimi_wide eps = halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
+    csimi_wide eps = halved > CSIMI_WIDE(1e-4) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
     if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);
