@@ -537,9 +537,9 @@ TEST(the_last_sweep_is_measured) {
     memset(found_lambda, 0, sizeof found_lambda);
     out = solve_cp(&params);
     CHECK(out.result == CSIM_RESULT_CAP && out.iterations == 3);
-    EXACT(history[1], history[0]); /* the second changes much */
+    NEAR(history[1], history[0], 0); /* the second changes much */
     CHECK(history[2] < history[1]);
-    EXACT(out.residual, history[2]);
+    NEAR(out.residual, history[2], 0);
 }
 
 TEST(an_answer_is_known_and_bad_numbers_are_told) {
