@@ -141,13 +141,8 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         ++since;
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
-        /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
-           every second where one changes so little that it may be the last. After odd ones runs would end sooner, and
-           what they left over would cost the next ones more */
-        if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
-            (s->sweeps % 2 == 0 &&
-             change <= 100 * s->target * csimi_sqrt64(csimi_sum_weighted(s->length, s->metric, s->x, s->x))))
-            csimi_stages_look(s);
+        /* measured is what a sweep left, no extrapolation, and every second time: a look costs as much as a sweep */
+        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
         if (s->best_measure < CSIMI_WIDE(0.5) * halved) {
