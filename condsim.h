@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 444891fb63e64946
+   Hash of the parts: 1fd8fa3269545f8f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27068,7 +27068,8 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
    a cascade for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 
-enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
+enum { CSIMI_STAGES_INNER = 200, /* sweeps of one proximal step */
+       CSIMI_STAGES_LARGE = 1000 }; /* contacts of an island that is measured every second time */
 
 /* ---- what both of them need of impulses */
 
@@ -27206,8 +27207,14 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         ++since;
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
-        /* measured is what a sweep left, no extrapolation, and every second time: a look costs as much as a sweep */
-        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
+        /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
+           every second where one changes so little that it may be the last, and of large islands, whose Newton wants the
+           best there was. After odd ones runs would end sooner, and what they left over would cost the next ones more */
+        if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
+            (s->sweeps % 2 == 0 &&
+             (s->length > 3 * CSIMI_STAGES_LARGE ||
+              change <= 100 * s->target * csimi_sqrt64(csimi_sum_weighted(s->length, s->metric, s->x, s->x)))))
+            csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
         if (s->best_measure < CSIMI_WIDE(0.5) * halved) {

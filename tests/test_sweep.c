@@ -525,6 +525,23 @@ TEST(workspace_never_shrinks_as_problems_grow) {
         }
 }
 
+/* A look waits until a sweep changes little, but not beyond the last one that the cap allows. */
+TEST(the_last_sweep_is_measured) {
+    csim_solver_params params = params_at(TOL(1e-12, 1e-5));
+    csim_outcome out;
+    double history[3];
+    cp_make(10, 20, CP_RIGID, CSIM_LAW_STRICT, 10);
+    params.max_iterations = 3;
+    params.history = history;
+    params.history_capacity = 3;
+    memset(found_lambda, 0, sizeof found_lambda);
+    out = solve_cp(&params);
+    CHECK(out.result == CSIM_RESULT_CAP && out.iterations == 3);
+    NEAR(history[1], history[0], 0); /* the second changes much */
+    CHECK(history[2] < history[1]);
+    NEAR(out.residual, history[2], 0);
+}
+
 TEST(an_answer_is_known_and_bad_numbers_are_told) {
     csim_solver_params params = params_at(5e-5);
     csim_outcome out;
