@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1fd8fa3269545f8f
+   Hash of the parts: 338b20dbd910ad93
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27208,8 +27208,8 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
-           every second where one changes so little that it may be the last, and of large islands, whose Newton wants the
-           best there was. After odd ones runs would end sooner, and what they left over would cost the next ones more */
+           every second where one changes so little that it may be the last, and in large islands, whose Newton wants
+           the best there was. After odd ones runs would end sooner, and the next ones pay for what they left over */
         if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
             (s->sweeps % 2 == 0 &&
              (s->length > 3 * CSIMI_STAGES_LARGE ||

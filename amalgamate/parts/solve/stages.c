@@ -143,8 +143,8 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
-           every second where one changes so little that it may be the last, and of large islands, whose Newton wants the
-           best there was. After odd ones runs would end sooner, and what they left over would cost the next ones more */
+           every second where one changes so little that it may be the last, and in large islands, whose Newton wants
+           the best there was. After odd ones runs would end sooner, and the next ones pay for what they left over */
         if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
             (s->sweeps % 2 == 0 &&
              (s->length > 3 * CSIMI_STAGES_LARGE ||
