@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 338b20dbd910ad93
+   Hash of the parts: 67b2b652ad754e7b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4718,6 +4718,7 @@ typedef struct csimi_stages {
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
     int factors, most;                     /* what factors of Newton took, in sweeps; most of both, 0: no matter */
+    bool often;                            /* measured every second time: Newton follows, and wants the best there was */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -25337,8 +25338,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->centre.slow = c->policy.beyond = 0;
     c->policy.certified = 1e300;
     for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
-        /* a spectrum that is too small shows in the first plain steps, and most solves are done before they doubt */
-        /* one far too small shows in a residual above all forces; most solves end before they doubt theirs */
+        /* a spectrum far too small shows in a residual above all forces; most solves end before they doubt theirs */
         if (c->map.trusted && (c->policy.iteration == CSIMI_COND_DOUBT || (c->policy.iteration > 2 && c->map.rel > 1)))
             csimi_cond_weigh_again(c);
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);
@@ -27068,8 +27068,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
    a cascade for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 
-enum { CSIMI_STAGES_INNER = 200, /* sweeps of one proximal step */
-       CSIMI_STAGES_LARGE = 1000 }; /* contacts of an island that is measured every second time */
+enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 
 /* ---- what both of them need of impulses */
 
@@ -27208,11 +27207,11 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
-           every second where one changes so little that it may be the last, and in large islands, whose Newton wants
-           the best there was. After odd ones runs would end sooner, and the next ones pay for what they left over */
+           every second where one changes so little that it may be the last. After odd ones runs would end sooner, and
+           the next ones pay for what they left over */
         if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
             (s->sweeps % 2 == 0 &&
-             (s->length > 3 * CSIMI_STAGES_LARGE ||
+             (s->often ||
               change <= 100 * s->target * csimi_sqrt64(csimi_sum_weighted(s->length, s->metric, s->x, s->x)))))
             csimi_stages_look(s);
         csimi_stages_log(s);
@@ -28012,7 +28011,7 @@ enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50
 static const csimi_wide CSIMI_SWEEP_LAST = 8; /* rounding errors of an impulse: no measure is aimed at below that */
 /* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked, and what
    200 leave keeps a stack of ten in motion; on large islands fewer cost more than the sweeps they save. */
-#define CSIMI_SWEEP_ROUNDING(s) (sizeof(csim_real) > sizeof(float) ? 1e4 : csimi_burst_is_large(s) ? 200 : 30)
+#define CSIMI_SWEEP_ROUNDING(large) (sizeof(csim_real) > sizeof(float) ? 1e4 : (large) ? 200 : 30)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a start that knows the answer */
@@ -28396,13 +28395,14 @@ static bool csimi_sweep_open(csimi_sweep *s) {
 static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     /* newton: a plan that fits, or none as yet */
     const bool newton = s->work > 0 || !s->planned, near = s->contact_count > CSIMI_SWEEP_FEW && CSIMI_SWEEP_NEAR > 0;
-    const bool looks = newton && !again && (near || csimi_burst_is_large(s));
+    const bool large = csimi_burst_is_large(s), looks = newton && !again && (near || large);
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING(s) * eps;
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING(large) * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
+    s->loop.often = large;
     if (looks) {
         csimi_stages_look(&s->loop);
         s->start = s->loop.measure;
@@ -28412,7 +28412,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     if (!looks || s->basis.couples || !(s->start <= CSIMI_SWEEP_NEAR))
         csimi_stages_accelerated(&s->loop, newton && !s->basis.couples ? 4 : CSIMI_SWEEP_PATIENCE);
     if (newton && !csimi_stages_done(&s->loop)) {
-        if (csimi_burst_is_large(s))
+        if (large)
             csimi_sweep_burst_large(s, good);
         else
             csimi_sweep_burst(s, good, again);

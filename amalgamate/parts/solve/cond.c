@@ -177,8 +177,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->centre.slow = c->policy.beyond = 0;
     c->policy.certified = 1e300;
     for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
-        /* a spectrum that is too small shows in the first plain steps, and most solves are done before they doubt */
-        /* one far too small shows in a residual above all forces; most solves end before they doubt theirs */
+        /* a spectrum far too small shows in a residual above all forces; most solves end before they doubt theirs */
         if (c->map.trusted && (c->policy.iteration == CSIMI_COND_DOUBT || (c->policy.iteration > 2 && c->map.rel > 1)))
             csimi_cond_weigh_again(c);
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);

@@ -3,8 +3,7 @@
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 #include "private.h"
 
-enum { CSIMI_STAGES_INNER = 200, /* sweeps of one proximal step */
-       CSIMI_STAGES_LARGE = 1000 }; /* contacts of an island that is measured every second time */
+enum { CSIMI_STAGES_INNER = 200 }; /* sweeps of one proximal step */
 
 /* ---- what both of them need of impulses */
 
@@ -143,11 +142,11 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         /* measured is what a sweep left, no extrapolation, and every fourth time: a look costs as much as a sweep;
-           every second where one changes so little that it may be the last, and in large islands, whose Newton wants
-           the best there was. After odd ones runs would end sooner, and the next ones pay for what they left over */
+           every second where one changes so little that it may be the last. After odd ones runs would end sooner, and
+           the next ones pay for what they left over */
         if (s->sweeps == 1 || s->sweeps % 4 == 0 || csimi_stages_capped(s) ||
             (s->sweeps % 2 == 0 &&
-             (s->length > 3 * CSIMI_STAGES_LARGE ||
+             (s->often ||
               change <= 100 * s->target * csimi_sqrt64(csimi_sum_weighted(s->length, s->metric, s->x, s->x)))))
             csimi_stages_look(s);
         csimi_stages_log(s);
