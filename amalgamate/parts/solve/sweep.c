@@ -12,9 +12,8 @@
 
 enum { CSIMI_SWEEP_WINDOW = 19 }; /* f and p: with the other vectors it makes 50 of 3nc */
 static const csimi_wide CSIMI_SWEEP_LAST = 8; /* rounding errors of an impulse: no measure is aimed at below that */
-/* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked, and what
-   200 leave keeps a stack of ten in motion; on large islands fewer cost more than the sweeps they save. */
-#define CSIMI_SWEEP_ROUNDING(large) (sizeof(csim_real) > sizeof(float) ? 1e4 : (large) ? 200 : 30)
+/* Rounding errors that are not worth a sweep. In float 1e4 are a thousandth, which may be all that was asked. */
+#define CSIMI_SWEEP_ROUNDING (sizeof(csim_real) > sizeof(float) ? 1e4 : 200)
 enum { CSIMI_SWEEP_BETWEEN = 20 }; /* plain sweeps after a step of Newton on a large island that has not done */
 enum { CSIMI_SWEEP_IDLE = 40 }; /* such steps without a halving before the next stage ... */
 static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a start that knows the answer */
@@ -401,7 +400,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool large = csimi_burst_is_large(s), looks = newton && !again && (near || large);
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING(large) * eps;
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = (csimi_wide)CSIMI_SWEEP_ROUNDING * eps;
     csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
