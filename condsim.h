@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5bd390d54bb6116d
+   Hash of the parts: b5c90a29e3efdc41
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27727,10 +27727,9 @@ static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi
                               const csim_real **rows) {
     const csimi_degree *d = &s->degree;
     const int node = s->order[(*p)->block], size = d->size[node];
-    const bool alone = size == 3 && (*p + 1 == end || (*p)[1].block != (*p)->block);
     int k;
-    *rows = alone ? (*p)->J : J;
-    if (alone) return ++*p, node;
+    *rows = size == 3 ? (*p)->J : J; /* of one block there is one piece */
+    if (size == 3) return ++*p, node;
     for (k = 0; k < 3 * size; ++k) J[k] = 0;
     for (; *p < end && s->order[(*p)->block] == node; ++*p) {
         csim_real *to = J + (s->place[(*p)->block] - d->at[node]);

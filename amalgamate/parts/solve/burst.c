@@ -459,10 +459,9 @@ static int csimi_burst_gather(csimi_sweep *s, const csimi_piece **p, const csimi
                               const csim_real **rows) {
     const csimi_degree *d = &s->degree;
     const int node = s->order[(*p)->block], size = d->size[node];
-    const bool alone = size == 3 && (*p + 1 == end || (*p)[1].block != (*p)->block);
     int k;
-    *rows = alone ? (*p)->J : J;
-    if (alone) return ++*p, node;
+    *rows = size == 3 ? (*p)->J : J; /* of one block there is one piece */
+    if (size == 3) return ++*p, node;
     for (k = 0; k < 3 * size; ++k) J[k] = 0;
     for (; *p < end && s->order[(*p)->block] == node; ++*p) {
         csim_real *to = J + (s->place[(*p)->block] - d->at[node]);
