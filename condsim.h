@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b5c90a29e3efdc41
+   Hash of the parts: 54fa1605caab7b3c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4718,7 +4718,7 @@ typedef struct csimi_stages {
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
     int factors, most;                     /* what factors of Newton took, in sweeps; most of both, 0: no matter */
-    bool often;                            /* measured every second time: Newton follows, and wants the best there was */
+    bool often;                            /* measured every second time: Newton follows and wants the best */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;

@@ -124,7 +124,7 @@ typedef struct csimi_stages {
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
     int factors, most;                     /* what factors of Newton took, in sweeps; most of both, 0: no matter */
-    bool often;                            /* measured every second time: Newton follows, and wants the best there was */
+    bool often;                            /* measured every second time: Newton follows and wants the best */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
