@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 54fa1605caab7b3c
+   Hash of the parts: 3a22e47848c8ec92
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3398,9 +3398,11 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
 /* ---- dense.c: small dense symmetric positive definite systems, always in double */
 
 /* Square-root-free Cholesky H = L D L' of the lower triangle of H [m*m] in place, row-major; false when a pivot is not
-   positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3). */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H);
-CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x);
+   positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3).
+   reach [2m], or NULL: the first column of each row, then the last row of each column, so that a solve of a matrix with
+   an envelope reads nothing outside it. */
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach);
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
 CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot);
@@ -4775,12 +4777,11 @@ typedef struct csimi_coarse {
     csim_real *arm;                  /* [3 aggregates] centre relative to that of the group */
     csim_real *radius;               /* [groups] */
     double *motion;                  /* [6 aggregates] force and torque, then velocity and angular velocity */
-    double *panel;                   /* [36 aggregates] one block row of H0 */
-    int *touched, *slot;             /* [aggregates] */
+    int *slot;                       /* [aggregates] */
     double *jacobian;                /* rows of one contact */
     double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
     double *H0, *factor;             /* lower triangle by rows of blocks; [m m] */
-    int *pivot;                      /* [m] */
+    int *pivot, *reach;              /* [m], [2m] of factor */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
     bool built, ready;               /* H0 is of this A; factor serves */
@@ -4792,7 +4793,7 @@ CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
 CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
 /* Of the given (not nodalized) problem: its groups; and H0 = Z'AZ, for who comes to a correction. */
 CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem);
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem, const csim_tasks *tasks);
 /* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
 CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
 /* What the contacts did at the iterate that is corrected. */
@@ -8403,29 +8404,32 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
 }
 
 /* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
-   the upper triangle, where L' lies. */
-static void csimi_forward(int m, int k, int count, const csimi_wide *H, csimi_wide *x) {
+   the upper triangle, where L' lies; last[k], or NULL: the last row that has an entry in column k. */
+static void csimi_forward(int m, int k, int count, const csimi_wide *H, const int *last, csimi_wide *x) {
     int j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
         const csimi_wide *U = H + stride * (size_t)k;
         for (j = k; j < k + 3; j++)
             csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
-        csimi_subtract_rows4(count - k - 4, x + k, U + k + 4, stride, x + k + 4);
+        /* last ascends, since what column k reaches is filled in the columns after it */
+        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, x + k, U + k + 4, stride, x + k + 4);
     }
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
 /* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
    its first entry stays zero and costs nothing. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach) {
     int i, k, first;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
         csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
         for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
             H[stride * (size_t)first + (size_t)i] = 0;
-        csimi_forward(m, first / 4 * 4, i, H, h);
+        csimi_forward(m, first / 4 * 4, i, H, NULL, h);
+        if (reach) reach[i] = first;
+        for (k = first; reach && k <= i; k++) reach[m + k] = i;
         for (k = first; k < i; k++) {
             csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
@@ -8437,24 +8441,26 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
     return true;
 }
 
-/* x <- L^-T x: row k of L takes its part from the unknowns before it, four rows a pass. */
-static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
+/* x <- L^-T x: row k of L takes its part from the unknowns before it, from first[k] on, four rows a pass. */
+static void csimi_backward(int m, const csimi_wide *L, const int *first, csimi_wide *x) {
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
         const csimi_wide *rows = L + stride * (size_t)(k - 4);
+        int from = first ? k - 4 : 0;
         for (j = k - 1; j > k - 4; j--)
             csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
-        csimi_subtract_rows4(k - 4, x + k - 4, rows, stride, x);
+        for (j = k - 4; first && j < k; j++) from = csimi_imin(from, first[j]);
+        csimi_subtract_rows4(k - 4 - from, x + k - 4, rows + from, stride, x + from);
     }
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
 
-CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x) {
     int k;
-    csimi_forward(m, 0, m, L, x);
+    csimi_forward(m, 0, m, L, reach ? reach + m : NULL, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
-    csimi_backward(m, L, x);
+    csimi_backward(m, L, reach, x);
 }
 
 static csimi_wide csimi_size(csimi_wide x) { return x < 0 ? -x : x; }
@@ -10948,7 +10954,7 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
         csimi_reduced_tangent(w, w->A);
         CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
         for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
-        if (csimi_cholesky(size, w->J) || turn == 8) return;
+        if (csimi_cholesky(size, w->J, NULL) || turn == 8) return;
         for (k = 0; k < n * n; k++) {
             const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
             w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
@@ -10982,8 +10988,8 @@ CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const c
     }
     csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
     for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
-    if (!csimi_cholesky(size, w->A)) return;
-    csimi_cholesky_solve(size, w->A, x);
+    if (!csimi_cholesky(size, w->A, NULL)) return;
+    csimi_cholesky_solve(size, w->A, NULL, x);
     if (!w->anchored)
         csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
     csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
@@ -22252,8 +22258,8 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
             /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
-    if (!csimi_cholesky(m, H)) return; /* alpha is the newest alone: a plain step */
-    csimi_cholesky_solve(m, H, c);
+    if (!csimi_cholesky(m, H, NULL)) return; /* alpha is the newest alone: a plain step */
+    csimi_cholesky_solve(m, H, NULL, c);
     for (i = 0; i < m; ++i) {
         const csimi_wide weight = scale[i] * c[i];
         if (!(csimi_abs((csim_real)weight) < CSIM_R(1e8))) return; /* nonsense from rounding */
@@ -23144,8 +23150,6 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->arm = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
     c->radius = CSIMI_PUSH(arena, csim_real, groups);
     c->motion = CSIMI_PUSH(arena, double, 6 * (size_t)aggregates);
-    c->panel = CSIMI_PUSH(arena, double, 36 * (size_t)aggregates);
-    c->touched = CSIMI_PUSH(arena, int, aggregates);
     c->slot = CSIMI_PUSH(arena, int, aggregates);
     c->jacobian = CSIMI_PUSH(arena, double, 18 * CSIMI_COARSE_SIDES);
     c->y = CSIMI_PUSH(arena, double, m);
@@ -23153,6 +23157,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->change = CSIMI_PUSH(arena, double, m);
     c->step = CSIMI_PUSH(arena, double, m);
     c->pivot = CSIMI_PUSH(arena, int, m); /* row exchanges of Newton's unsymmetric factor */
+    c->reach = CSIMI_PUSH(arena, int, 2 * m);
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1)); /* 36 g (g + 1) / 2: its lower blocks */
@@ -23193,7 +23198,7 @@ static void csimi_coarse_sort(int count, const uint32_t *key, int *order) {
 static void csimi_coarse_order(csimi_coarse *c) {
     const csim_real *x = c->structure->centre;
     csim_real lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, extent;
-    uint32_t *key = (uint32_t *)(void *)c->panel; /* free until H0 is built */
+    uint32_t *key = (uint32_t *)(void *)c->slot; /* free until members are listed */
     int a, i;
     for (a = 0; a < c->aggregates; ++a)
         for (i = 0; i < 3; ++i) {
@@ -23272,6 +23277,11 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
+typedef struct csimi_coarse_job {
+    const csimi_coarse *coarse;
+    const csim_block_matrix *A;
+} csimi_coarse_job;
+
 /* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
 
 /* Row of H0: before group g stand 1 + .. + g blocks of 36 numbers, and its rows have 6 (g + 1) each. */
@@ -23332,35 +23342,45 @@ static void csimi_coarse_run(const csimi_coarse *c, const csim_block_matrix *A, 
     for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r); /* o x once a run, not once a block */
 }
 
-/* P += Z_i' S, 6x6. */
-static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *CSIMI_RESTRICT P) {
+/* P += Z_i' S, 6x6 with rows of `stride` numbers, turns about the centre of the group. */
+static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *CSIMI_RESTRICT P, size_t stride) {
     const csim_real *o = c->structure->offset + 3 * (size_t)i;
-    const double x = (double)o[0], y = (double)o[1], z = (double)o[2];
+    const csim_real *d = c->arm + 3 * (size_t)c->structure->aggregate[i];
+    const double x = (double)(o[0] + d[0]), y = (double)(o[1] + d[1]), z = (double)(o[2] + d[2]);
+    double *turn = P + 3 * stride;
     int k;
     if (csimi_coarse_turns(c, i)) {
-        for (k = 0; k < 18; ++k) P[18 + k] += S[k]; /* the rows of w */
+        for (k = 0; k < 6; ++k) { /* the rows of w */
+            turn[k] += S[k];
+            turn[stride + k] += S[6 + k];
+            turn[2 * stride + k] += S[12 + k];
+        }
         return;
     }
-    for (k = 0; k < 18; ++k) P[k] += S[k];
     for (k = 0; k < 6; ++k) {
-        P[18 + k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
-        P[24 + k] += z * S[k] - x * S[12 + k];
-        P[30 + k] += x * S[6 + k] - y * S[k];
+        P[k] += S[k];
+        P[stride + k] += S[6 + k];
+        P[2 * stride + k] += S[12 + k];
+        turn[k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
+        turn[stride + k] += z * S[k] - x * S[12 + k];
+        turn[2 * stride + k] += x * S[6 + k] - y * S[k];
     }
 }
 
-/* Panel of aggregate b in the row of the aggregate at work, zeroed at first touch. */
-static double *csimi_coarse_panel(csimi_coarse *c, int b, int *count) {
-    if (c->slot[b] < 0) {
-        c->slot[b] = *count;
-        c->touched[(*count)++] = b;
-        CSIMI_MEMSET(c->panel + 36 * (size_t)c->slot[b], 0, 36 * sizeof(double));
+/* Turns about the centre of aggregate b, the last three columns of S, become turns about that of its group. */
+static void csimi_coarse_carry(const csimi_coarse *c, int b, double *S) {
+    const csim_real *d = c->arm + 3 * (size_t)b;
+    int r;
+    for (r = 0; r < 3; ++r, S += 6) {
+        S[3] += (double)d[1] * S[2] - (double)d[2] * S[1];
+        S[4] += (double)d[2] * S[0] - (double)d[0] * S[2];
+        S[5] += (double)d[0] * S[1] - (double)d[1] * S[0];
     }
-    return c->panel + 36 * (size_t)c->slot[b];
 }
 
-/* One block row: A_ij Z_j by runs of equal aggregate (points of one are numbered together as a rule), times Z_i'. */
-static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i, int *count) {
+/* One block row: A_ij Z_j by runs of equal aggregate (points of one are numbered together as a rule), times Z_i', to
+   the rows of H0 of its group, which begin at H and have `stride` numbers. */
+static void csimi_coarse_row(const csimi_coarse *c, const csim_block_matrix *A, int i, double *H, size_t stride) {
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
@@ -23375,8 +23395,9 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
             csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S);
         } else {
             csimi_coarse_run(c, A, j, next, S);
+            if (c->groups < c->aggregates) csimi_coarse_carry(c, b, S);
         }
-        csimi_coarse_left(c, i, S, csimi_coarse_panel(c, b, count));
+        csimi_coarse_left(c, i, S, H + 6 * (size_t)c->group[b], stride);
     }
 }
 
@@ -23403,26 +23424,35 @@ CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem) {
     c->built = c->ready = false; /* the matrices at hand are those of another A */
 }
 
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
-    int g, k, i, r;
-    c->built = true;
-    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
-    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
-    for (g = 0; g < c->groups; ++g)
+/* Rows of H0 of groups [begin, end). */
+static void csimi_coarse_build_range(void *context, int begin, int end) {
+    const csimi_coarse_job *job = (const csimi_coarse_job *)context;
+    const csimi_coarse *c = job->coarse;
+    int g, h, k, i, r;
+    for (g = begin; g < end; ++g) {
+        const size_t stride = 6 * ((size_t)g + 1);
+        double *H = csimi_coarse_h(c, 6 * (size_t)g);
+        CSIMI_MEMSET(H, 0, 6 * stride * sizeof *H);
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
-            /* one aggregate's rows at a time, so that the panel stays linear in the aggregates */
             const int a = c->group_member[k];
-            int count = 0;
-            for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, &problem->A, c->member[i], &count);
-            for (i = 0; i < count; ++i) {
-                const int b = c->touched[i];
-                double *P = c->panel + 36 * (size_t)i;
-                csimi_coarse_to_group(c, b, 6, P, 6, 1); /* columns: S T_b */
-                csimi_coarse_to_group(c, a, 6, P, 1, 6); /* rows: T_a' S */
-                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
-                c->slot[b] = -1;
-            }
+            for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, job->A, c->member[i], H, stride);
         }
+        for (r = 0; r < 6; ++r) /* the unknowns of turns are angular velocity times radius */
+            for (h = 0; h <= g; ++h)
+                for (k = 0; k < 6; ++k) {
+                    double *x = H + stride * (size_t)r + 6 * (size_t)h + k;
+                    if (k >= 3) *x *= 1 / (double)c->radius[h];
+                    if (r >= 3) *x *= 1 / (double)c->radius[g];
+                }
+    }
+}
+
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem, const csim_tasks *tasks) {
+    csimi_coarse_job job;
+    job.coarse = c;
+    job.A = &problem->A;
+    c->built = true;
+    csimi_parallel(tasks, c->groups, CSIMI_COARSE_GRAIN, csimi_coarse_build_range, &job);
 }
 
 /* ---- H = H0 + contact stiffness */
@@ -23544,7 +23574,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor); /* Newton's serves one step */
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -23827,7 +23857,7 @@ static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, co
     int k;
     for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
-        csimi_cholesky_solve(m, c->factor, c->y);
+        csimi_cholesky_solve(m, c->factor, c->reach, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
         if (!csimi_coarse_factor(c, problem, contacts)) return;
     }
@@ -24923,7 +24953,7 @@ static void csimi_cond_coarse(csimi_cond *c) {
     const bool leap = c->map.contacts == 0 && c->policy.iteration == 1; /* in free flight the coarse part is all */
     int m;
     /* ten products' worth: most of what lies at rest never comes here */
-    if (!c->coarse.space.built) csimi_coarse_build(&c->coarse.space, c->map.given);
+    if (!c->coarse.space.built) csimi_coarse_build(&c->coarse.space, c->map.given, c->map.tasks);
     /* trial impulses with virtual nodes eliminated: the derivative at slipping contacts is taken there */
     for (m = 0; m < c->map.contacts && (now.newton || renew); ++m)
         (void)csimi_cond_trial(c, m, c->map.trial + 3 * (size_t)m);
@@ -49972,7 +50002,7 @@ static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int 
         csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
     }
-    csimi_cholesky_solve(tree->dof_count, H, x);
+    csimi_cholesky_solve(tree->dof_count, H, NULL, x);
     csimi_wake(w, slot);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++) {
@@ -51441,7 +51471,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
-    if (n > 0 && !csimi_cholesky((int)n, H)) return false;
+    if (n > 0 && !csimi_cholesky((int)n, H, NULL)) return false;
     for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
         if (!csimi_weighs(H[i * n + i]) || !(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i]))
             return false;

@@ -717,7 +717,7 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
             for (k = p->A.row[i]; k < p->A.row[i + 1]; ++k)
                 for (r = 0; r < 9; ++r)
                     dense[m * (3 * i + r / 3) + 3 * p->A.col[k] + r % 3] = (double)p->A.val[9 * k + r];
-        REQUIRE(csimi_cholesky(m, dense));
+        REQUIRE(csimi_cholesky(m, dense, NULL));
         for (j = 0; j < nc; j += 3)
             for (c = 0; c < 3; ++c) {
                 csim_real impulse[3] = {0, 0, 0}, u[3], *lambda = (csim_real *)toy_alloc(3 * (size_t)nc, sizeof *lambda);
@@ -725,7 +725,7 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
                 csimi_problem_load(p, lambda, x);
                 for (i = 0; i < m; ++i) x[i] -= (double)p->b[i];
                 for (i = 0; i < m; ++i) y[i] = x[i];
-                csimi_cholesky_solve(m, dense, x);
+                csimi_cholesky_solve(m, dense, NULL, x);
                 csimi_basis_whiten(&e, y);
                 csimi_basis_restore(&e, y);
                 for (i = 0; i < m; ++i) {

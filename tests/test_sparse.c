@@ -136,12 +136,12 @@ TEST(cholesky_solves) {
         for (i = 0; i < size; i++)
             for (j = 0; j < size; j++) H0[size * i + j] = m.dense[3 * m.n * i + j];
         CASE("m = %d", size);
-        REQUIRE(csimi_cholesky(size, H));
+        REQUIRE(csimi_cholesky(size, H, NULL));
         for (i = 0; i < size; i++) {
             solution[i] = 0;
             for (j = 0; j < size; j++) solution[i] += H0[size * i + j] * (1 + 0.5 * (j % 5));
         }
-        csimi_cholesky_solve(size, H, solution);
+        csimi_cholesky_solve(size, H, NULL, solution);
         for (j = 0; j < size; j++) {
             double error = fabs(solution[j] - (1 + 0.5 * (j % 5)));
             worst = error > worst ? error : worst;
@@ -151,9 +151,9 @@ TEST(cholesky_solves) {
     H[0] = 1;
     H[2] = 2;
     H[3] = 4 - 1e-9;
-    CHECK(!csimi_cholesky(2, H));
+    CHECK(!csimi_cholesky(2, H, NULL));
     H[0] = NAN;
-    CHECK(!csimi_cholesky(2, H));
+    CHECK(!csimi_cholesky(2, H, NULL));
 }
 
 TEST(pcg_solves_what_cholesky_solves) {
@@ -168,8 +168,8 @@ TEST(pcg_solves_what_cholesky_solves) {
             solution[i] = (double)rhs[i];
         }
         memcpy(H, m.dense, sizeof(double) * 9 * (size_t)n * (size_t)n);
-        REQUIRE(csimi_cholesky(3 * n, H));
-        csimi_cholesky_solve(3 * n, H, solution);
+        REQUIRE(csimi_cholesky(3 * n, H, NULL));
+        csimi_cholesky_solve(3 * n, H, NULL, solution);
         iterations = csimi_pcg(&m.A, rhs, x, TOL(CSIM_R(1e-13), CSIM_R(1e-6)), 400, work, NULL);
         CASE("n = %d, %d iterations", n, iterations);
         CHECK(iterations >= 0 && iterations < 400);

@@ -120,7 +120,7 @@ TEST(large_bodies_are_factored_and_pushed_like_the_dense_matrix) {
         REQUIRE(!arena.overflow && csimi_bodies_open(&bodies, &problem));
         for (k = 0; k < N && trial % 2 == 0; k++) EQUAL((int)bodies.on[k], (int)tree[k]);
         memcpy(factor, dense, sizeof factor);
-        REQUIRE(csimi_cholesky(M, factor));
+        REQUIRE(csimi_cholesky(M, factor, NULL));
         for (m = 0; m < 2; m++) {
             pieces = csimi_pieces_make(&problem, &bodies, m, piece);
             EQUAL(pieces, m == 0 ? 6 : trial % 2 ? 7 : 5);
@@ -132,7 +132,7 @@ TEST(large_bodies_are_factored_and_pushed_like_the_dense_matrix) {
                     for (r = 0; r < 3; r++)
                         x[3 * term[k].block + r] += (double)term[k].J[3 * c + r] * (k < contact[m].b.first ? 1 : -1);
                 for (r = 0; r < M; r++) g[r] = x[r];
-                csimi_cholesky_solve(M, factor, x);
+                csimi_cholesky_solve(M, factor, NULL, x);
                 csimi_bodies_whiten(&bodies, g);
                 for (r = 0; r < 3; r++) impulse[r] = r == c ? 1 : 0;
                 csimi_pieces_push(piece, pieces, impulse, w);

@@ -23,8 +23,6 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->arm = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
     c->radius = CSIMI_PUSH(arena, csim_real, groups);
     c->motion = CSIMI_PUSH(arena, double, 6 * (size_t)aggregates);
-    c->panel = CSIMI_PUSH(arena, double, 36 * (size_t)aggregates);
-    c->touched = CSIMI_PUSH(arena, int, aggregates);
     c->slot = CSIMI_PUSH(arena, int, aggregates);
     c->jacobian = CSIMI_PUSH(arena, double, 18 * CSIMI_COARSE_SIDES);
     c->y = CSIMI_PUSH(arena, double, m);
@@ -32,6 +30,7 @@ CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int block
     c->change = CSIMI_PUSH(arena, double, m);
     c->step = CSIMI_PUSH(arena, double, m);
     c->pivot = CSIMI_PUSH(arena, int, m); /* row exchanges of Newton's unsymmetric factor */
+    c->reach = CSIMI_PUSH(arena, int, 2 * m);
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->H0 = CSIMI_PUSH(arena, double, 18 * groups * (groups + 1)); /* 36 g (g + 1) / 2: its lower blocks */
@@ -72,7 +71,7 @@ static void csimi_coarse_sort(int count, const uint32_t *key, int *order) {
 static void csimi_coarse_order(csimi_coarse *c) {
     const csim_real *x = c->structure->centre;
     csim_real lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, extent;
-    uint32_t *key = (uint32_t *)(void *)c->panel; /* free until H0 is built */
+    uint32_t *key = (uint32_t *)(void *)c->slot; /* free until members are listed */
     int a, i;
     for (a = 0; a < c->aggregates; ++a)
         for (i = 0; i < 3; ++i) {
@@ -151,6 +150,11 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
     return c->structure->rotation && c->structure->rotation[block];
 }
 
+typedef struct csimi_coarse_job {
+    const csimi_coarse *coarse;
+    const csim_block_matrix *A;
+} csimi_coarse_job;
+
 /* ---- H0 = Z'AZ: rows of 6 x 6 blocks one behind the other, each up to its diagonal block */
 
 /* Row of H0: before group g stand 1 + .. + g blocks of 36 numbers, and its rows have 6 (g + 1) each. */
@@ -211,35 +215,45 @@ static void csimi_coarse_run(const csimi_coarse *c, const csim_block_matrix *A, 
     for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r); /* o x once a run, not once a block */
 }
 
-/* P += Z_i' S, 6x6. */
-static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *CSIMI_RESTRICT P) {
+/* P += Z_i' S, 6x6 with rows of `stride` numbers, turns about the centre of the group. */
+static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *CSIMI_RESTRICT P, size_t stride) {
     const csim_real *o = c->structure->offset + 3 * (size_t)i;
-    const double x = (double)o[0], y = (double)o[1], z = (double)o[2];
+    const csim_real *d = c->arm + 3 * (size_t)c->structure->aggregate[i];
+    const double x = (double)(o[0] + d[0]), y = (double)(o[1] + d[1]), z = (double)(o[2] + d[2]);
+    double *turn = P + 3 * stride;
     int k;
     if (csimi_coarse_turns(c, i)) {
-        for (k = 0; k < 18; ++k) P[18 + k] += S[k]; /* the rows of w */
+        for (k = 0; k < 6; ++k) { /* the rows of w */
+            turn[k] += S[k];
+            turn[stride + k] += S[6 + k];
+            turn[2 * stride + k] += S[12 + k];
+        }
         return;
     }
-    for (k = 0; k < 18; ++k) P[k] += S[k];
     for (k = 0; k < 6; ++k) {
-        P[18 + k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
-        P[24 + k] += z * S[k] - x * S[12 + k];
-        P[30 + k] += x * S[6 + k] - y * S[k];
+        P[k] += S[k];
+        P[stride + k] += S[6 + k];
+        P[2 * stride + k] += S[12 + k];
+        turn[k] += y * S[12 + k] - z * S[6 + k]; /* o x each column of S */
+        turn[stride + k] += z * S[k] - x * S[12 + k];
+        turn[2 * stride + k] += x * S[6 + k] - y * S[k];
     }
 }
 
-/* Panel of aggregate b in the row of the aggregate at work, zeroed at first touch. */
-static double *csimi_coarse_panel(csimi_coarse *c, int b, int *count) {
-    if (c->slot[b] < 0) {
-        c->slot[b] = *count;
-        c->touched[(*count)++] = b;
-        CSIMI_MEMSET(c->panel + 36 * (size_t)c->slot[b], 0, 36 * sizeof(double));
+/* Turns about the centre of aggregate b, the last three columns of S, become turns about that of its group. */
+static void csimi_coarse_carry(const csimi_coarse *c, int b, double *S) {
+    const csim_real *d = c->arm + 3 * (size_t)b;
+    int r;
+    for (r = 0; r < 3; ++r, S += 6) {
+        S[3] += (double)d[1] * S[2] - (double)d[2] * S[1];
+        S[4] += (double)d[2] * S[0] - (double)d[0] * S[2];
+        S[5] += (double)d[0] * S[1] - (double)d[1] * S[0];
     }
-    return c->panel + 36 * (size_t)c->slot[b];
 }
 
-/* One block row: A_ij Z_j by runs of equal aggregate (points of one are numbered together as a rule), times Z_i'. */
-static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i, int *count) {
+/* One block row: A_ij Z_j by runs of equal aggregate (points of one are numbered together as a rule), times Z_i', to
+   the rows of H0 of its group, which begin at H and have `stride` numbers. */
+static void csimi_coarse_row(const csimi_coarse *c, const csim_block_matrix *A, int i, double *H, size_t stride) {
     const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
     double S[18];
     int j, next;
@@ -254,8 +268,9 @@ static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i,
             csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S);
         } else {
             csimi_coarse_run(c, A, j, next, S);
+            if (c->groups < c->aggregates) csimi_coarse_carry(c, b, S);
         }
-        csimi_coarse_left(c, i, S, csimi_coarse_panel(c, b, count));
+        csimi_coarse_left(c, i, S, H + 6 * (size_t)c->group[b], stride);
     }
 }
 
@@ -282,26 +297,35 @@ CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem) {
     c->built = c->ready = false; /* the matrices at hand are those of another A */
 }
 
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
-    int g, k, i, r;
-    c->built = true;
-    CSIMI_MEMSET(c->H0, 0, 18 * (size_t)c->groups * ((size_t)c->groups + 1) * sizeof(double));
-    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1; /* members had cursors there */
-    for (g = 0; g < c->groups; ++g)
+/* Rows of H0 of groups [begin, end). */
+static void csimi_coarse_build_range(void *context, int begin, int end) {
+    const csimi_coarse_job *job = (const csimi_coarse_job *)context;
+    const csimi_coarse *c = job->coarse;
+    int g, h, k, i, r;
+    for (g = begin; g < end; ++g) {
+        const size_t stride = 6 * ((size_t)g + 1);
+        double *H = csimi_coarse_h(c, 6 * (size_t)g);
+        CSIMI_MEMSET(H, 0, 6 * stride * sizeof *H);
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
-            /* one aggregate's rows at a time, so that the panel stays linear in the aggregates */
             const int a = c->group_member[k];
-            int count = 0;
-            for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, &problem->A, c->member[i], &count);
-            for (i = 0; i < count; ++i) {
-                const int b = c->touched[i];
-                double *P = c->panel + 36 * (size_t)i;
-                csimi_coarse_to_group(c, b, 6, P, 6, 1); /* columns: S T_b */
-                csimi_coarse_to_group(c, a, 6, P, 1, 6); /* rows: T_a' S */
-                for (r = 0; r < 36; ++r) csimi_coarse_h(c, (size_t)(6 * g + r / 6))[6 * c->group[b] + r % 6] += P[r];
-                c->slot[b] = -1;
-            }
+            for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, job->A, c->member[i], H, stride);
         }
+        for (r = 0; r < 6; ++r) /* the unknowns of turns are angular velocity times radius */
+            for (h = 0; h <= g; ++h)
+                for (k = 0; k < 6; ++k) {
+                    double *x = H + stride * (size_t)r + 6 * (size_t)h + k;
+                    if (k >= 3) *x *= 1 / (double)c->radius[h];
+                    if (r >= 3) *x *= 1 / (double)c->radius[g];
+                }
+    }
+}
+
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem, const csim_tasks *tasks) {
+    csimi_coarse_job job;
+    job.coarse = c;
+    job.A = &problem->A;
+    c->built = true;
+    csimi_parallel(tasks, c->groups, CSIMI_COARSE_GRAIN, csimi_coarse_build_range, &job);
 }
 
 /* ---- H = H0 + contact stiffness */
@@ -423,7 +447,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor); /* Newton's serves one step */
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -706,7 +730,7 @@ static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, co
     int k;
     for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
-        csimi_cholesky_solve(m, c->factor, c->y);
+        csimi_cholesky_solve(m, c->factor, c->reach, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
         if (!csimi_coarse_factor(c, problem, contacts)) return;
     }

@@ -52,7 +52,7 @@ static void csimi_cond_coarse(csimi_cond *c) {
     const bool leap = c->map.contacts == 0 && c->policy.iteration == 1; /* in free flight the coarse part is all */
     int m;
     /* ten products' worth: most of what lies at rest never comes here */
-    if (!c->coarse.space.built) csimi_coarse_build(&c->coarse.space, c->map.given);
+    if (!c->coarse.space.built) csimi_coarse_build(&c->coarse.space, c->map.given, c->map.tasks);
     /* trial impulses with virtual nodes eliminated: the derivative at slipping contacts is taken there */
     for (m = 0; m < c->map.contacts && (now.newton || renew); ++m)
         (void)csimi_cond_trial(c, m, c->map.trial + 3 * (size_t)m);

@@ -181,12 +181,11 @@ typedef struct csimi_coarse {
     csim_real *arm;                  /* [3 aggregates] centre relative to that of the group */
     csim_real *radius;               /* [groups] */
     double *motion;                  /* [6 aggregates] force and torque, then velocity and angular velocity */
-    double *panel;                   /* [36 aggregates] one block row of H0 */
-    int *touched, *slot;             /* [aggregates] */
+    int *slot;                       /* [aggregates] */
     double *jacobian;                /* rows of one contact */
     double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
     double *H0, *factor;             /* lower triangle by rows of blocks; [m m] */
-    int *pivot;                      /* [m] */
+    int *pivot, *reach;              /* [m], [2m] of factor */
     csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
     unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
     bool built, ready;               /* H0 is of this A; factor serves */
@@ -198,7 +197,7 @@ CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
 CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
 /* Of the given (not nodalized) problem: its groups; and H0 = Z'AZ, for who comes to a correction. */
 CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem);
-CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem, const csim_tasks *tasks);
 /* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
 CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
 /* What the contacts did at the iterate that is corrected. */

@@ -38,29 +38,32 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
 }
 
 /* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
-   the upper triangle, where L' lies. */
-static void csimi_forward(int m, int k, int count, const csimi_wide *H, csimi_wide *x) {
+   the upper triangle, where L' lies; last[k], or NULL: the last row that has an entry in column k. */
+static void csimi_forward(int m, int k, int count, const csimi_wide *H, const int *last, csimi_wide *x) {
     int j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
         const csimi_wide *U = H + stride * (size_t)k;
         for (j = k; j < k + 3; j++)
             csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
-        csimi_subtract_rows4(count - k - 4, x + k, U + k + 4, stride, x + k + 4);
+        /* last ascends, since what column k reaches is filled in the columns after it */
+        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, x + k, U + k + 4, stride, x + k + 4);
     }
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
 /* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
    its first entry stays zero and costs nothing. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach) {
     int i, k, first;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
         csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
         for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
             H[stride * (size_t)first + (size_t)i] = 0;
-        csimi_forward(m, first / 4 * 4, i, H, h);
+        csimi_forward(m, first / 4 * 4, i, H, NULL, h);
+        if (reach) reach[i] = first;
+        for (k = first; reach && k <= i; k++) reach[m + k] = i;
         for (k = first; k < i; k++) {
             csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
@@ -72,24 +75,26 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
     return true;
 }
 
-/* x <- L^-T x: row k of L takes its part from the unknowns before it, four rows a pass. */
-static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
+/* x <- L^-T x: row k of L takes its part from the unknowns before it, from first[k] on, four rows a pass. */
+static void csimi_backward(int m, const csimi_wide *L, const int *first, csimi_wide *x) {
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
         const csimi_wide *rows = L + stride * (size_t)(k - 4);
+        int from = first ? k - 4 : 0;
         for (j = k - 1; j > k - 4; j--)
             csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
-        csimi_subtract_rows4(k - 4, x + k - 4, rows, stride, x);
+        for (j = k - 4; first && j < k; j++) from = csimi_imin(from, first[j]);
+        csimi_subtract_rows4(k - 4 - from, x + k - 4, rows + from, stride, x + from);
     }
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
 
-CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x) {
     int k;
-    csimi_forward(m, 0, m, L, x);
+    csimi_forward(m, 0, m, L, reach ? reach + m : NULL, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
-    csimi_backward(m, L, x);
+    csimi_backward(m, L, reach, x);
 }
 
 static csimi_wide csimi_size(csimi_wide x) { return x < 0 ? -x : x; }

@@ -44,9 +44,11 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
 /* ---- dense.c: small dense symmetric positive definite systems, always in double */
 
 /* Square-root-free Cholesky H = L D L' of the lower triangle of H [m*m] in place, row-major; false when a pivot is not
-   positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3). */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H);
-CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x);
+   positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3).
+   reach [2m], or NULL: the first column of each row, then the last row of each column, so that a solve of a matrix with
+   an envelope reads nothing outside it. */
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach);
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
 CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot);

@@ -47,7 +47,7 @@ static csim_status csimi_push_link(csim_world *w, const char *fn, int slot, int 
         csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
     }
-    csimi_cholesky_solve(tree->dof_count, H, x);
+    csimi_cholesky_solve(tree->dof_count, H, NULL, x);
     csimi_wake(w, slot);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++) {
