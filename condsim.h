@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3a22e47848c8ec92
+   Hash of the parts: 19c97b52726cc14d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3401,7 +3401,7 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
    positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3).
    reach [2m], or NULL: the first column of each row, then the last row of each column, so that a solve of a matrix with
    an envelope reads nothing outside it. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach);
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks);
 CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
@@ -4806,7 +4806,8 @@ typedef struct csimi_coarse_contacts {
     int looks;                       /* how often the active set is predicted and the factor renewed for it */
 } csimi_coarse_contacts;
 /* factor of H0 + sum over c->used of J'J / gamma. False: no use. */
-CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts);
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                  const csim_tasks *tasks);
 /* metric, f, p: [3 (n + virtual nodes)] */
 CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
@@ -8369,9 +8370,12 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
 
 #ifndef CONDSIM_TINY
 #define CSIMI_WRITTEN_OUT 1
+#define CSIMI_DENSE_COLUMNS 48 /* of a factorisation at a time, then all rows below, in ranges */
 #else
 #define CSIMI_WRITTEN_OUT 0 /* for the small ones it is code */
+#define CSIMI_DENSE_COLUMNS 0x7fffffff
 #endif
+#define CSIMI_DENSE_GRAIN 24
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
@@ -8418,25 +8422,83 @@ static void csimi_forward(int m, int k, int count, const csimi_wide *H, const in
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
-/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
-   its first entry stays zero and costs nothing. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach) {
-    int i, k, first;
-    size_t stride = (size_t)m;
-    for (i = 0; i < m; i++) {
-        csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
-        for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
-            H[stride * (size_t)first + (size_t)i] = 0;
-        csimi_forward(m, first / 4 * 4, i, H, NULL, h);
-        if (reach) reach[i] = first;
-        for (k = first; reach && k <= i; k++) reach[m + k] = i;
-        for (k = first; k < i; k++) {
-            csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
-            pivot -= l * h[k];
-            h[k] = H[stride * (size_t)k + (size_t)i] = l;
+/* What is done of a factorisation, H = L D L': the columns before begin, of all rows; those up to end are at work. */
+typedef struct csimi_dense_job {
+    csimi_wide *H;
+    const int *first; /* [m], or NULL: 0 */
+    int m, begin, end;
+} csimi_dense_job;
+
+static int csimi_dense_from(const csimi_dense_job *f, int i) {
+    return f->first ? csimi_imax(f->first[i], f->begin) : f->begin;
+}
+
+/* Entries of row i in the columns at work: those of L D, by L (l D)' = h_i; those of L above the diagonal; and what
+   they take from the pivot. */
+static void csimi_dense_row(const csimi_dense_job *f, int i) {
+    const size_t m = (size_t)f->m;
+    const int from = csimi_dense_from(f, i), end = csimi_imin(f->end, i);
+    csimi_wide *h = f->H + m * (size_t)i;
+    int k;
+    csimi_forward(f->m, from / 4 * 4, end, f->H, NULL, h);
+    for (k = from; k < end; k++) {
+        const csimi_wide l = h[k] / f->H[m * (size_t)k + (size_t)k];
+        h[i] -= l * h[k];
+        f->H[m * (size_t)k + (size_t)i] = l;
+    }
+}
+
+/* What a row has of L D becomes L. */
+static void csimi_dense_scale(const csimi_dense_job *f, int i) {
+    const size_t m = (size_t)f->m;
+    int k;
+    for (k = csimi_dense_from(f, i); k < csimi_imin(f->end, i); k++)
+        f->H[m * (size_t)i + (size_t)k] = f->H[m * (size_t)k + (size_t)i];
+}
+
+static void csimi_dense_below(void *context, int begin, int end) {
+    const csimi_dense_job *f = (const csimi_dense_job *)context;
+    int i;
+    for (i = f->end + begin; i < f->end + end; i++) csimi_dense_row(f, i);
+}
+
+/* What the columns at work take from those after them: every row by itself, once L is known. */
+static void csimi_dense_after(void *context, int begin, int end) {
+    const csimi_dense_job *f = (const csimi_dense_job *)context;
+    const size_t m = (size_t)f->m;
+    int i, k;
+    for (i = f->end + begin; i < f->end + end; i++) {
+        csimi_wide *h = f->H + m * (size_t)i;
+        for (k = csimi_dense_from(f, i) / 4 * 4; k < f->end; k += 4)
+            csimi_subtract_rows4(i - f->end, h + k, f->H + m * (size_t)k + f->end, m, h + f->end);
+        csimi_dense_scale(f, i);
+    }
+}
+
+/* Without square roots. What a row has of zeros before its first entry stays zero and costs nothing. */
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks) {
+    csimi_dense_job f;
+    const size_t stride = (size_t)m;
+    int i, k;
+    for (i = 0; reach && i < m; i++) {
+        const csimi_wide *h = H + stride * (size_t)i;
+        for (k = 0; k < i && !(h[k] < 0 || h[k] > 0); k++) H[stride * (size_t)k + (size_t)i] = 0;
+        reach[i] = k;
+        for (; k <= i; k++) reach[m + k] = i;
+    }
+    f.H = H;
+    f.first = reach;
+    f.m = m;
+    for (f.begin = 0; f.begin < m; f.begin = f.end) {
+        f.end = m - f.begin > CSIMI_DENSE_COLUMNS ? f.begin + CSIMI_DENSE_COLUMNS : m;
+        for (i = f.begin; i < f.end; i++) {
+            const csimi_wide *pivot = H + (stride + 1) * (size_t)i;
+            csimi_dense_row(&f, i);
+            if (!(*pivot > 0 && *pivot < CSIMI_WIDE_HUGE)) return false;
+            csimi_dense_scale(&f, i);
         }
-        if (!(pivot > 0 && pivot < CSIMI_WIDE_HUGE)) return false;
-        h[i] = pivot;
+        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
+        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
     }
     return true;
 }
@@ -8546,6 +8608,8 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
 }
 
 #undef CSIMI_WRITTEN_OUT
+#undef CSIMI_DENSE_COLUMNS
+#undef CSIMI_DENSE_GRAIN
 
 /* ==== begin sparse/cholesky.c =================================================================================== */
 /* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; for the reference build and for
@@ -10954,7 +11018,7 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
         csimi_reduced_tangent(w, w->A);
         CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
         for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
-        if (csimi_cholesky(size, w->J, NULL) || turn == 8) return;
+        if (csimi_cholesky(size, w->J, NULL, NULL) || turn == 8) return;
         for (k = 0; k < n * n; k++) {
             const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
             w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
@@ -10988,7 +11052,7 @@ CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const c
     }
     csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
     for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
-    if (!csimi_cholesky(size, w->A, NULL)) return;
+    if (!csimi_cholesky(size, w->A, NULL, NULL)) return;
     csimi_cholesky_solve(size, w->A, NULL, x);
     if (!w->anchored)
         csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
@@ -22258,7 +22322,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
             /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
-    if (!csimi_cholesky(m, H, NULL)) return; /* alpha is the newest alone: a plain step */
+    if (!csimi_cholesky(m, H, NULL, NULL)) return; /* alpha is the newest alone: a plain step */
     csimi_cholesky_solve(m, H, NULL, c);
     for (i = 0; i < m; ++i) {
         const csimi_wide weight = scale[i] * c[i];
@@ -23555,7 +23619,8 @@ static void csimi_coarse_mirror(csimi_coarse *c) {
         for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j]; /* Newton's LU reads all */
 }
 
-CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                  const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     double largest = 0;
     int i;
@@ -23574,7 +23639,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach); /* Newton's serves one step */
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach, tasks); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -23827,14 +23892,15 @@ static void csimi_coarse_shift(csimi_coarse *c, double by) {
 }
 
 /* Newton for the coarse contact problem, change(y) = 0: steps that leave more imbalance are halved, or not taken. */
-static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     double size, next, taken;
     int k, half;
     CSIMI_MEMSET(c->y, 0, (size_t)m * sizeof *c->y);
     size = csimi_coarse_balance(c, problem, contacts);
     for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) { /* of squares: 1e-4 of the imbalance */
-        if (!csimi_coarse_factor(c, problem, contacts)) return; /* of the set balance met */
+        if (!csimi_coarse_factor(c, problem, contacts, tasks)) return; /* of the set balance met */
         csimi_lu_solve(m, c->factor, c->pivot, c->change);
         CSIMI_MEMCPY(c->step, c->change, (size_t)m * sizeof *c->step);
         csimi_coarse_shift(c, taken = 1);
@@ -23852,14 +23918,15 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
 
 /* y = H^-1 g. The first time the contacts that y would close join the set: before any impulse is known H is soft there,
    and one step through a contact takes the iteration far away. */
-static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     int k;
     for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
         csimi_cholesky_solve(m, c->factor, c->reach, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
-        if (!csimi_coarse_factor(c, problem, contacts)) return;
+        if (!csimi_coarse_factor(c, problem, contacts, tasks)) return;
     }
 }
 
@@ -23871,9 +23938,9 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
     csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n); /* adds to what restrict has set */
     csimi_coarse_collect(c, c->g);
     if (contacts->newton)
-        csimi_coarse_newton(c, problem, contacts);
+        csimi_coarse_newton(c, problem, contacts, tasks);
     else
-        csimi_coarse_linear(c, problem, contacts);
+        csimi_coarse_linear(c, problem, contacts, tasks);
     csimi_coarse_spread(c, scale);
     csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_prolong, c);
     csimi_coarse_prolong_virtual(c, nodal, problem->terms, problem->A.n);
@@ -24937,7 +25004,7 @@ static void csimi_cond_refactor(csimi_cond *c, const csimi_coarse_contacts *now)
         c->coarse.space.used[m] = rows;
     }
     if (changed) {
-        (void)csimi_coarse_factor(&c->coarse.space, c->map.given, now);
+        (void)csimi_coarse_factor(&c->coarse.space, c->map.given, now, c->map.tasks);
         csimi_cond_forget(c);
     }
     c->coarse.built = c->policy.iteration;
@@ -51471,7 +51538,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
-    if (n > 0 && !csimi_cholesky((int)n, H, NULL)) return false;
+    if (n > 0 && !csimi_cholesky((int)n, H, NULL, NULL)) return false;
     for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
         if (!csimi_weighs(H[i * n + i]) || !(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i]))
             return false;
@@ -57311,6 +57378,8 @@ CSIMI_WARM
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
 #undef CSIMI_WRITTEN_OUT
+#undef CSIMI_DENSE_COLUMNS
+#undef CSIMI_DENSE_GRAIN
 #undef CSIMI_DOUBLE2
 #undef CSIMI_FOUR_MORE
 #undef CSIMI_FOUR_LESS

@@ -259,7 +259,7 @@ TEST(dense_cholesky) {
             for (j = 0; j < m; j++) H0[m * i + j] = i == j ? m : 1.0 / (1 + i + j);
         BEST(time, 1, {
             memcpy(H, H0, 8 * (size_t)(m * m));
-            CHECK(csimi_cholesky(m, H, NULL));
+            CHECK(csimi_cholesky(m, H, NULL, NULL));
         });
         BEST(solve, 4, csimi_cholesky_solve(m, H, NULL, x));
         printf("Cholesky of %3d: %8.1f us, %5.2f GFLOP/s; solve %6.1f us\n", m, 1e6 * time,

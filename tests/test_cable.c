@@ -321,7 +321,7 @@ TEST(cable_tangent_is_the_second_variation_but_for_what_softens) {
         if (pure)
             for (i = 0; i < SIZE * SIZE; i++) NEAR(D[i], 0, TOL(1e-9, 1e-4) * scale);
         for (i = 0; i < SIZE; i++) D[i * SIZE + i] += TOL(1e-9, 1e-4) * scale;
-        CHECK(csimi_cholesky(SIZE, D, NULL)); /* the tangent majorises the true one of the edges: only softening is dropped */
+        CHECK(csimi_cholesky(SIZE, D, NULL, NULL)); /* the tangent majorises the true one of the edges: only softening is dropped */
     }
 }
 
@@ -340,7 +340,7 @@ TEST(cable_tangent_is_symmetric_and_positive) {
         for (i = 0; i < SIZE; i++)
             for (j = 0; j < i; j++) CHECK(K[i * SIZE + j] == K[j * SIZE + i]);
         for (i = 0; i < SIZE; i++) K[i * SIZE + i] += TOL(1e-12, 1e-5) * scale;
-        CHECK(csimi_cholesky(SIZE, K, NULL));
+        CHECK(csimi_cholesky(SIZE, K, NULL, NULL));
     }
 }
 
@@ -599,7 +599,7 @@ static bool column_stands(int edges, bool clamped, bool clamped_top, double twis
         hold(H, size, 3 * edges);
         hold(H, size, 3 * edges + 1);
     }
-    stands = csimi_cholesky(size, H, NULL);
+    stands = csimi_cholesky(size, H, NULL, NULL);
     csim_destroy_world(w);
     free(H);
     return stands;
@@ -803,7 +803,7 @@ static bool ring_stands(int edges, double GJ, double twist) {
         exact_hessian(s, size, H);
     }
     for (i = 0; i < size; i++) H[i * size + i] += 1e-4 * length;
-    stands = csimi_cholesky(size, H, NULL);
+    stands = csimi_cholesky(size, H, NULL, NULL);
     csim_destroy_world(w);
     free(H);
     free(x);
@@ -848,7 +848,7 @@ static void frequencies(int edges, double EI, double line_mass, double *omega) {
                              : (double)w->store.state.frame_inertia[i - 3 * nodes - (i % 3) + (i % 3 == 0 ? 2 : 0)];
     for (i = 0; i < size; i++)
         if (i < 3 || i % 3 == (i < 3 * nodes ? 1 : 0)) hold(K, size, i); /* clamped; neither sway nor twist */
-    CHECK(csimi_cholesky(size, K, NULL));
+    CHECK(csimi_cholesky(size, K, NULL, NULL));
     for (k = 0; k < 2; k++) {
         double *y = x + k * size, old;
         for (i = 0; i < size; i++) y[i] = i < 3 * nodes && i % 3 == 2 && i > 2 ? check_random(0, 1) : 0;

@@ -176,7 +176,7 @@ TEST(cloth_tangent_is_symmetric_and_semidefinite) {
             for (j = 0; j < i; j++) CHECK(K[m.n * i + j] == K[m.n * j + i]);
         for (i = 0; i < m.n; i++) scale = fmax(scale, K[(m.n + 1) * i]);
         for (i = 0; i < m.n; i++) K[(m.n + 1) * i] += TOL(1e-12, 1e-4) * scale;
-        CHECK(csimi_cholesky(m.n, K, NULL));
+        CHECK(csimi_cholesky(m.n, K, NULL, NULL));
         free(K);
         free_model(&m);
         free_sheet(&s);

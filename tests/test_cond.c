@@ -717,7 +717,7 @@ TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
             for (k = p->A.row[i]; k < p->A.row[i + 1]; ++k)
                 for (r = 0; r < 9; ++r)
                     dense[m * (3 * i + r / 3) + 3 * p->A.col[k] + r % 3] = (double)p->A.val[9 * k + r];
-        REQUIRE(csimi_cholesky(m, dense, NULL));
+        REQUIRE(csimi_cholesky(m, dense, NULL, NULL));
         for (j = 0; j < nc; j += 3)
             for (c = 0; c < 3; ++c) {
                 csim_real impulse[3] = {0, 0, 0}, u[3], *lambda = (csim_real *)toy_alloc(3 * (size_t)nc, sizeof *lambda);

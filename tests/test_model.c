@@ -433,7 +433,7 @@ TEST(matrix_is_symmetric_positive_definite) {
         shake_nodes(&r, 0.1 * trial); /* up to four edge lengths: most elements inverted */
         assemble(&r);
         H = dense_of(&r.system.A);
-        CHECK(csimi_cholesky(3 * r.n, H, NULL));
+        CHECK(csimi_cholesky(3 * r.n, H, NULL, NULL));
         free(H);
         free_rig(&r);
     }
@@ -664,7 +664,7 @@ TEST(crushed_and_inverted_tets_stay_finite) {
         CHECK(csimi_all_finite(r.system.A.val, 9 * r.system.A.row[r.n]));
         CHECK(kind == 6 || largest(3 * r.n, r.system.b) < 1e7);
         H = dense_of(&r.system.A);
-        CHECK(csimi_cholesky(3 * r.n, H, NULL));
+        CHECK(csimi_cholesky(3 * r.n, H, NULL, NULL));
         free(H);
         for (i = 0; i < 3 && kind < 6; i++) take_step(&r);
         CHECK(csimi_all_finite(r.s.x, 3 * r.n));

@@ -112,7 +112,7 @@ TEST(cholesky_agrees_with_a_dense_one) {
                     H[(size_t)m * (size_t)(3 * i + j / 3) + (size_t)(3 * cp.col[k] + j % 3)] =
                         (double)cp.val[9 * k + j];
         for (i = 0; i < m; i++) y[i] = (double)(b[i] = CSIM_R(check_random(-1, 1)));
-        CHECK(csimi_cholesky(m, H, NULL));
+        CHECK(csimi_cholesky(m, H, NULL, NULL));
         csimi_cholesky_solve(m, H, NULL, y);
         (void)solve_with_factor(&cp.p.A, NULL, b, x);
         for (i = 0; i < m; i++) NEAR(x[i], y[i], TOL(1e-13, 1e-5));

@@ -136,7 +136,7 @@ TEST(cholesky_solves) {
         for (i = 0; i < size; i++)
             for (j = 0; j < size; j++) H0[size * i + j] = m.dense[3 * m.n * i + j];
         CASE("m = %d", size);
-        REQUIRE(csimi_cholesky(size, H, NULL));
+        REQUIRE(csimi_cholesky(size, H, NULL, NULL));
         for (i = 0; i < size; i++) {
             solution[i] = 0;
             for (j = 0; j < size; j++) solution[i] += H0[size * i + j] * (1 + 0.5 * (j % 5));
@@ -151,9 +151,9 @@ TEST(cholesky_solves) {
     H[0] = 1;
     H[2] = 2;
     H[3] = 4 - 1e-9;
-    CHECK(!csimi_cholesky(2, H, NULL));
+    CHECK(!csimi_cholesky(2, H, NULL, NULL));
     H[0] = NAN;
-    CHECK(!csimi_cholesky(2, H, NULL));
+    CHECK(!csimi_cholesky(2, H, NULL, NULL));
 }
 
 TEST(pcg_solves_what_cholesky_solves) {
@@ -168,7 +168,7 @@ TEST(pcg_solves_what_cholesky_solves) {
             solution[i] = (double)rhs[i];
         }
         memcpy(H, m.dense, sizeof(double) * 9 * (size_t)n * (size_t)n);
-        REQUIRE(csimi_cholesky(3 * n, H, NULL));
+        REQUIRE(csimi_cholesky(3 * n, H, NULL, NULL));
         csimi_cholesky_solve(3 * n, H, NULL, solution);
         iterations = csimi_pcg(&m.A, rhs, x, TOL(CSIM_R(1e-13), CSIM_R(1e-6)), 400, work, NULL);
         CASE("n = %d, %d iterations", n, iterations);

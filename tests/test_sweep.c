@@ -120,7 +120,7 @@ TEST(large_bodies_are_factored_and_pushed_like_the_dense_matrix) {
         REQUIRE(!arena.overflow && csimi_bodies_open(&bodies, &problem));
         for (k = 0; k < N && trial % 2 == 0; k++) EQUAL((int)bodies.on[k], (int)tree[k]);
         memcpy(factor, dense, sizeof factor);
-        REQUIRE(csimi_cholesky(M, factor, NULL));
+        REQUIRE(csimi_cholesky(M, factor, NULL, NULL));
         for (m = 0; m < 2; m++) {
             pieces = csimi_pieces_make(&problem, &bodies, m, piece);
             EQUAL(pieces, m == 0 ? 6 : trial % 2 ? 7 : 5);

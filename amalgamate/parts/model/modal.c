@@ -475,7 +475,7 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
         csimi_reduced_tangent(w, w->A);
         CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
         for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
-        if (csimi_cholesky(size, w->J, NULL) || turn == 8) return;
+        if (csimi_cholesky(size, w->J, NULL, NULL) || turn == 8) return;
         for (k = 0; k < n * n; k++) {
             const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
             w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
@@ -509,7 +509,7 @@ CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const c
     }
     csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
     for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
-    if (!csimi_cholesky(size, w->A, NULL)) return;
+    if (!csimi_cholesky(size, w->A, NULL, NULL)) return;
     csimi_cholesky_solve(size, w->A, NULL, x);
     if (!w->anchored)
         csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));

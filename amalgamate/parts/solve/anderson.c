@@ -121,7 +121,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
             /* normalised to a diagonal of 1, so that the Tikhonov term weighs all differences alike */
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
-    if (!csimi_cholesky(m, H, NULL)) return; /* alpha is the newest alone: a plain step */
+    if (!csimi_cholesky(m, H, NULL, NULL)) return; /* alpha is the newest alone: a plain step */
     csimi_cholesky_solve(m, H, NULL, c);
     for (i = 0; i < m; ++i) {
         const csimi_wide weight = scale[i] * c[i];

@@ -428,7 +428,8 @@ static void csimi_coarse_mirror(csimi_coarse *c) {
         for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j]; /* Newton's LU reads all */
 }
 
-CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                  const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     double largest = 0;
     int i;
@@ -447,7 +448,7 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
         double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
         *d = *d * (1 + 1e-10) + 1e-13 * largest;
     }
-    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach); /* Newton's serves one step */
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor, c->reach, tasks); /* Newton's serves one step */
     return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
 }
 
@@ -700,14 +701,15 @@ static void csimi_coarse_shift(csimi_coarse *c, double by) {
 }
 
 /* Newton for the coarse contact problem, change(y) = 0: steps that leave more imbalance are halved, or not taken. */
-static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     double size, next, taken;
     int k, half;
     CSIMI_MEMSET(c->y, 0, (size_t)m * sizeof *c->y);
     size = csimi_coarse_balance(c, problem, contacts);
     for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) { /* of squares: 1e-4 of the imbalance */
-        if (!csimi_coarse_factor(c, problem, contacts)) return; /* of the set balance met */
+        if (!csimi_coarse_factor(c, problem, contacts, tasks)) return; /* of the set balance met */
         csimi_lu_solve(m, c->factor, c->pivot, c->change);
         CSIMI_MEMCPY(c->step, c->change, (size_t)m * sizeof *c->step);
         csimi_coarse_shift(c, taken = 1);
@@ -725,14 +727,15 @@ static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, co
 
 /* y = H^-1 g. The first time the contacts that y would close join the set: before any impulse is known H is soft there,
    and one step through a contact takes the iteration far away. */
-static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                const csim_tasks *tasks) {
     const int m = 6 * c->groups;
     int k;
     for (k = 0; k <= contacts->looks; ++k) { /* looks 0: contacts are not asked */
         CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
         csimi_cholesky_solve(m, c->factor, c->reach, c->y);
         if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
-        if (!csimi_coarse_factor(c, problem, contacts)) return;
+        if (!csimi_coarse_factor(c, problem, contacts, tasks)) return;
     }
 }
 
@@ -744,9 +747,9 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
     csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n); /* adds to what restrict has set */
     csimi_coarse_collect(c, c->g);
     if (contacts->newton)
-        csimi_coarse_newton(c, problem, contacts);
+        csimi_coarse_newton(c, problem, contacts, tasks);
     else
-        csimi_coarse_linear(c, problem, contacts);
+        csimi_coarse_linear(c, problem, contacts, tasks);
     csimi_coarse_spread(c, scale);
     csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_prolong, c);
     csimi_coarse_prolong_virtual(c, nodal, problem->terms, problem->A.n);

@@ -36,7 +36,7 @@ static void csimi_cond_refactor(csimi_cond *c, const csimi_coarse_contacts *now)
         c->coarse.space.used[m] = rows;
     }
     if (changed) {
-        (void)csimi_coarse_factor(&c->coarse.space, c->map.given, now);
+        (void)csimi_coarse_factor(&c->coarse.space, c->map.given, now, c->map.tasks);
         csimi_cond_forget(c);
     }
     c->coarse.built = c->policy.iteration;

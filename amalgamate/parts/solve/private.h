@@ -210,7 +210,8 @@ typedef struct csimi_coarse_contacts {
     int looks;                       /* how often the active set is predicted and the factor renewed for it */
 } csimi_coarse_contacts;
 /* factor of H0 + sum over c->used of J'J / gamma. False: no use. */
-CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts);
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                  const csim_tasks *tasks);
 /* metric, f, p: [3 (n + virtual nodes)] */
 CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,

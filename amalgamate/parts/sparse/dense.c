@@ -3,9 +3,12 @@
 
 #ifndef CONDSIM_TINY
 #define CSIMI_WRITTEN_OUT 1
+#define CSIMI_DENSE_COLUMNS 48 /* of a factorisation at a time, then all rows below, in ranges */
 #else
 #define CSIMI_WRITTEN_OUT 0 /* for the small ones it is code */
+#define CSIMI_DENSE_COLUMNS 0x7fffffff
 #endif
+#define CSIMI_DENSE_GRAIN 24
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
@@ -52,25 +55,83 @@ static void csimi_forward(int m, int k, int count, const csimi_wide *H, const in
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
 
-/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. What a row has of zeros before
-   its first entry stays zero and costs nothing. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach) {
-    int i, k, first;
-    size_t stride = (size_t)m;
-    for (i = 0; i < m; i++) {
-        csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
-        for (first = 0; first < i && !(h[first] < 0 || h[first] > 0); first++)
-            H[stride * (size_t)first + (size_t)i] = 0;
-        csimi_forward(m, first / 4 * 4, i, H, NULL, h);
-        if (reach) reach[i] = first;
-        for (k = first; reach && k <= i; k++) reach[m + k] = i;
-        for (k = first; k < i; k++) {
-            csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
-            pivot -= l * h[k];
-            h[k] = H[stride * (size_t)k + (size_t)i] = l;
+/* What is done of a factorisation, H = L D L': the columns before begin, of all rows; those up to end are at work. */
+typedef struct csimi_dense_job {
+    csimi_wide *H;
+    const int *first; /* [m], or NULL: 0 */
+    int m, begin, end;
+} csimi_dense_job;
+
+static int csimi_dense_from(const csimi_dense_job *f, int i) {
+    return f->first ? csimi_imax(f->first[i], f->begin) : f->begin;
+}
+
+/* Entries of row i in the columns at work: those of L D, by L (l D)' = h_i; those of L above the diagonal; and what
+   they take from the pivot. */
+static void csimi_dense_row(const csimi_dense_job *f, int i) {
+    const size_t m = (size_t)f->m;
+    const int from = csimi_dense_from(f, i), end = csimi_imin(f->end, i);
+    csimi_wide *h = f->H + m * (size_t)i;
+    int k;
+    csimi_forward(f->m, from / 4 * 4, end, f->H, NULL, h);
+    for (k = from; k < end; k++) {
+        const csimi_wide l = h[k] / f->H[m * (size_t)k + (size_t)k];
+        h[i] -= l * h[k];
+        f->H[m * (size_t)k + (size_t)i] = l;
+    }
+}
+
+/* What a row has of L D becomes L. */
+static void csimi_dense_scale(const csimi_dense_job *f, int i) {
+    const size_t m = (size_t)f->m;
+    int k;
+    for (k = csimi_dense_from(f, i); k < csimi_imin(f->end, i); k++)
+        f->H[m * (size_t)i + (size_t)k] = f->H[m * (size_t)k + (size_t)i];
+}
+
+static void csimi_dense_below(void *context, int begin, int end) {
+    const csimi_dense_job *f = (const csimi_dense_job *)context;
+    int i;
+    for (i = f->end + begin; i < f->end + end; i++) csimi_dense_row(f, i);
+}
+
+/* What the columns at work take from those after them: every row by itself, once L is known. */
+static void csimi_dense_after(void *context, int begin, int end) {
+    const csimi_dense_job *f = (const csimi_dense_job *)context;
+    const size_t m = (size_t)f->m;
+    int i, k;
+    for (i = f->end + begin; i < f->end + end; i++) {
+        csimi_wide *h = f->H + m * (size_t)i;
+        for (k = csimi_dense_from(f, i) / 4 * 4; k < f->end; k += 4)
+            csimi_subtract_rows4(i - f->end, h + k, f->H + m * (size_t)k + f->end, m, h + f->end);
+        csimi_dense_scale(f, i);
+    }
+}
+
+/* Without square roots. What a row has of zeros before its first entry stays zero and costs nothing. */
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks) {
+    csimi_dense_job f;
+    const size_t stride = (size_t)m;
+    int i, k;
+    for (i = 0; reach && i < m; i++) {
+        const csimi_wide *h = H + stride * (size_t)i;
+        for (k = 0; k < i && !(h[k] < 0 || h[k] > 0); k++) H[stride * (size_t)k + (size_t)i] = 0;
+        reach[i] = k;
+        for (; k <= i; k++) reach[m + k] = i;
+    }
+    f.H = H;
+    f.first = reach;
+    f.m = m;
+    for (f.begin = 0; f.begin < m; f.begin = f.end) {
+        f.end = m - f.begin > CSIMI_DENSE_COLUMNS ? f.begin + CSIMI_DENSE_COLUMNS : m;
+        for (i = f.begin; i < f.end; i++) {
+            const csimi_wide *pivot = H + (stride + 1) * (size_t)i;
+            csimi_dense_row(&f, i);
+            if (!(*pivot > 0 && *pivot < CSIMI_WIDE_HUGE)) return false;
+            csimi_dense_scale(&f, i);
         }
-        if (!(pivot > 0 && pivot < CSIMI_WIDE_HUGE)) return false;
-        h[i] = pivot;
+        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
+        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
     }
     return true;
 }
@@ -180,3 +241,5 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
 }
 
 #undef CSIMI_WRITTEN_OUT
+#undef CSIMI_DENSE_COLUMNS
+#undef CSIMI_DENSE_GRAIN

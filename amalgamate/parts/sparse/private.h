@@ -47,7 +47,7 @@ CSIMI_FN int csimi_gradients(int n, csimi_operator *product, void *context, cons
    positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3).
    reach [2m], or NULL: the first column of each row, then the last row of each column, so that a solve of a matrix with
    an envelope reads nothing outside it. */
-CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach);
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks);
 CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, const int *reach, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */

@@ -312,7 +312,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
-    if (n > 0 && !csimi_cholesky((int)n, H, NULL)) return false;
+    if (n > 0 && !csimi_cholesky((int)n, H, NULL, NULL)) return false;
     for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
         if (!csimi_weighs(H[i * n + i]) || !(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i]))
             return false;
