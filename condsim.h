@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 19c97b52726cc14d
+   Hash of the parts: 9244187b427bc68a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4700,6 +4700,7 @@ typedef struct csimi_anderson {
     csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
+    csimi_wide *part;     /* [chunks window] products of the newest pair, by chunks */
 } csimi_anderson;
 /* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
@@ -22206,6 +22207,8 @@ CSIMI_WARM
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 static const csimi_wide CSIMI_ANDERSON_TIKHONOV = CSIMI_WIDE_SMALL;
 
+static int csimi_gram_chunks(int n) { return (n + CSIMI_CHUNK - 1) / CSIMI_CHUNK; }
+
 /* f and p lie in one piece, each from the start of a cache line on. */
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
     const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
@@ -22214,6 +22217,7 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->room = half > (least + 1) / 2 ? half : (least + 1) / 2; /* in each of the two halves: the larger of both needs */
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
+    a->part = CSIMI_PUSH(arena, csimi_wide, csimi_gram_chunks(n) * window);
     a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real)); /* last: who works there may push more */
     a->p = a->f ? a->f + half : NULL;
     csimi_anderson_clear(a);
@@ -22267,33 +22271,36 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
     }
 }
 
-/* Four products f_k M f in chunks. */
-static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair,
-                            csimi_wide *dot) {
-    csimi_wide sums[16];
-    int begin, k;
-    dot[0] = dot[1] = dot[2] = dot[3] = 0;
-    /* chunks of a fixed size, one sum each: rounding grows with the chunks, not with n */
-    for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
-        csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
-        for (k = 0; k < 4; ++k) dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
-    }
-}
-
-/* Ranges of four pairs. */
+/* Products of all pairs with the newest on chunks [begin, end): one sum each, so that rounding grows with the chunks
+   and not with n. */
 static void csimi_gram_range(void *context, int begin, int end) {
     const csimi_gram_row *row = (const csimi_gram_row *)context;
     const csimi_anderson *a = row->a;
     const csim_real *newest = a->f + (size_t)a->newest * (size_t)a->n, *pair[4];
-    csimi_wide dot[4];
-    int four, k;
-    for (four = begin; four < end; ++four) {
-        const int first = 4 * four, count = csimi_imin(4, a->count - first);
-        /* what lacks to four is the first pair again, whose product nobody reads */
-        for (k = 0; k < 4; ++k) pair[k] = a->f + (size_t)(first + (k < count ? k : 0)) * (size_t)a->n;
-        csimi_gram_four(a->n, row->metric, newest, pair, dot);
-        for (k = first; k < first + count; ++k)
-            a->gram[k * a->window + a->newest] = a->gram[a->newest * a->window + k] = dot[k - first];
+    csimi_wide sums[16];
+    int chunk, first, k;
+    for (chunk = begin; chunk < end; ++chunk) {
+        const int from = chunk * CSIMI_CHUNK, to = csimi_imin(a->n, from + CSIMI_CHUNK);
+        csimi_wide *part = a->part + (size_t)chunk * (size_t)a->window;
+        for (first = 0; first < a->count; first += 4) {
+            const int count = csimi_imin(4, a->count - first);
+            /* what lacks to four is the first pair again, whose product nobody reads */
+            for (k = 0; k < 4; ++k) pair[k] = a->f + (size_t)(first + (k < count ? k : 0)) * (size_t)a->n;
+            csimi_gram_quads(row->metric, newest, pair, from, to, sums);
+            for (k = 0; k < count; ++k)
+                part[first + k] = (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
+        }
+    }
+}
+
+/* The row of the newest pair: what the chunks have, in their order. */
+static void csimi_gram_join(csimi_anderson *a) {
+    int chunk, k;
+    for (k = 0; k < a->count; ++k) {
+        csimi_wide dot = 0;
+        for (chunk = 0; chunk < csimi_gram_chunks(a->n); ++chunk)
+            dot += a->part[(size_t)chunk * (size_t)a->window + (size_t)k];
+        a->gram[k * a->window + a->newest] = a->gram[a->newest * a->window + k] = dot;
     }
 }
 
@@ -22389,7 +22396,8 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
     row.a = a;
     row.metric = metric;
     /* of the Gram matrix only the row of this pair: the others are known, as pairs and metric stay */
-    csimi_parallel(tasks, (a->count + 3) / 4, 1, csimi_gram_range, &row);
+    csimi_parallel(tasks, csimi_gram_chunks(a->n), 4, csimi_gram_range, &row);
+    csimi_gram_join(a);
     csimi_anderson_weights(a, alpha);
     combination.a = a;
     combination.alpha = alpha;

@@ -104,6 +104,7 @@ typedef struct csimi_anderson {
     csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
+    csimi_wide *part;     /* [chunks window] products of the newest pair, by chunks */
 } csimi_anderson;
 /* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
