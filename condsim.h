@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9244187b427bc68a
+   Hash of the parts: d74dbe0a58064ac1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8480,7 +8480,7 @@ static void csimi_dense_after(void *context, int begin, int end) {
 CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks) {
     csimi_dense_job f;
     const size_t stride = (size_t)m;
-    int i, k;
+    int i, k, begin, end;
     for (i = 0; reach && i < m; i++) {
         const csimi_wide *h = H + stride * (size_t)i;
         for (k = 0; k < i && !(h[k] < 0 || h[k] > 0); k++) H[stride * (size_t)k + (size_t)i] = 0;
@@ -8490,16 +8490,19 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks 
     f.H = H;
     f.first = reach;
     f.m = m;
-    for (f.begin = 0; f.begin < m; f.begin = f.end) {
-        f.end = m - f.begin > CSIMI_DENSE_COLUMNS ? f.begin + CSIMI_DENSE_COLUMNS : m;
-        for (i = f.begin; i < f.end; i++) {
+    for (begin = 0; begin < m; begin = end) {
+        end = m - begin > CSIMI_DENSE_COLUMNS ? begin + CSIMI_DENSE_COLUMNS : m;
+        f.begin = begin;
+        f.end = end;
+        for (i = begin; i < end; i++) {
             const csimi_wide *pivot = H + (stride + 1) * (size_t)i;
             csimi_dense_row(&f, i);
             if (!(*pivot > 0 && *pivot < CSIMI_WIDE_HUGE)) return false;
             csimi_dense_scale(&f, i);
         }
-        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
-        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
+        if (end == m) continue;
+        csimi_parallel(tasks, m - end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
+        csimi_parallel(tasks, m - end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
     }
     return true;
 }
@@ -22348,19 +22351,22 @@ typedef struct csimi_combination {
     csim_real *next;
 } csimi_combination;
 
-/* y += w0 p0 + ... + w3 p3 on [begin, end), written out because gcc -O2 pairs neighbours but not loop turns. */
+/* y += w0 p0 + ... + w3 p3 on [begin, end), written out because gcc -O2 pairs neighbours but not loop turns; not where
+   code counts. */
 static void csimi_combine_four(const csim_real *CSIMI_RESTRICT p, size_t n, const csim_real *w, int begin, int end,
                                csim_real *CSIMI_RESTRICT y) {
     const csim_real *CSIMI_RESTRICT a = p, *CSIMI_RESTRICT b = p + n;
     const csim_real *CSIMI_RESTRICT c = p + 2 * n, *CSIMI_RESTRICT d = p + 3 * n;
     const csim_real w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-    int i;
-    for (i = begin; i + 4 <= end; i += 4) {
+    int i = begin;
+#ifndef CONDSIM_TINY
+    for (; i + 4 <= end; i += 4) {
         y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
         y[i + 1] += (w0 * a[i + 1] + w1 * b[i + 1]) + (w2 * c[i + 1] + w3 * d[i + 1]);
         y[i + 2] += (w0 * a[i + 2] + w1 * b[i + 2]) + (w2 * c[i + 2] + w3 * d[i + 2]);
         y[i + 3] += (w0 * a[i + 3] + w1 * b[i + 3]) + (w2 * c[i + 3] + w3 * d[i + 3]);
     }
+#endif
     for (; i < end; ++i) y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
 }
 

@@ -146,19 +146,22 @@ typedef struct csimi_combination {
     csim_real *next;
 } csimi_combination;
 
-/* y += w0 p0 + ... + w3 p3 on [begin, end), written out because gcc -O2 pairs neighbours but not loop turns. */
+/* y += w0 p0 + ... + w3 p3 on [begin, end), written out because gcc -O2 pairs neighbours but not loop turns; not where
+   code counts. */
 static void csimi_combine_four(const csim_real *CSIMI_RESTRICT p, size_t n, const csim_real *w, int begin, int end,
                                csim_real *CSIMI_RESTRICT y) {
     const csim_real *CSIMI_RESTRICT a = p, *CSIMI_RESTRICT b = p + n;
     const csim_real *CSIMI_RESTRICT c = p + 2 * n, *CSIMI_RESTRICT d = p + 3 * n;
     const csim_real w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-    int i;
-    for (i = begin; i + 4 <= end; i += 4) {
+    int i = begin;
+#ifndef CONDSIM_TINY
+    for (; i + 4 <= end; i += 4) {
         y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
         y[i + 1] += (w0 * a[i + 1] + w1 * b[i + 1]) + (w2 * c[i + 1] + w3 * d[i + 1]);
         y[i + 2] += (w0 * a[i + 2] + w1 * b[i + 2]) + (w2 * c[i + 2] + w3 * d[i + 2]);
         y[i + 3] += (w0 * a[i + 3] + w1 * b[i + 3]) + (w2 * c[i + 3] + w3 * d[i + 3]);
     }
+#endif
     for (; i < end; ++i) y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
 }
 

@@ -112,7 +112,7 @@ static void csimi_dense_after(void *context, int begin, int end) {
 CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks *tasks) {
     csimi_dense_job f;
     const size_t stride = (size_t)m;
-    int i, k;
+    int i, k, begin, end;
     for (i = 0; reach && i < m; i++) {
         const csimi_wide *h = H + stride * (size_t)i;
         for (k = 0; k < i && !(h[k] < 0 || h[k] > 0); k++) H[stride * (size_t)k + (size_t)i] = 0;
@@ -122,16 +122,19 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H, int *reach, const csim_tasks 
     f.H = H;
     f.first = reach;
     f.m = m;
-    for (f.begin = 0; f.begin < m; f.begin = f.end) {
-        f.end = m - f.begin > CSIMI_DENSE_COLUMNS ? f.begin + CSIMI_DENSE_COLUMNS : m;
-        for (i = f.begin; i < f.end; i++) {
+    for (begin = 0; begin < m; begin = end) {
+        end = m - begin > CSIMI_DENSE_COLUMNS ? begin + CSIMI_DENSE_COLUMNS : m;
+        f.begin = begin;
+        f.end = end;
+        for (i = begin; i < end; i++) {
             const csimi_wide *pivot = H + (stride + 1) * (size_t)i;
             csimi_dense_row(&f, i);
             if (!(*pivot > 0 && *pivot < CSIMI_WIDE_HUGE)) return false;
             csimi_dense_scale(&f, i);
         }
-        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
-        csimi_parallel(tasks, m - f.end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
+        if (end == m) continue;
+        csimi_parallel(tasks, m - end, CSIMI_DENSE_GRAIN, csimi_dense_below, &f);
+        csimi_parallel(tasks, m - end, CSIMI_DENSE_GRAIN, csimi_dense_after, &f);
     }
     return true;
 }
