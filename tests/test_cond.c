@@ -950,6 +950,110 @@ NEEDS("../shared/fc3d/Box_Stacks-i0122-82-5.txt", fc3d_box_stacks) {
     free(A.row), free(A.col), free(A.diag), free(A.val), free((void *)problem.b), free(solution.v), free(solution.lambda);
 }
 
+/* ---- the coarse matrix */
+
+/* H0 = Z'AZ by products with the columns of Z, which are made of positions here: one group an aggregate, and several
+   aggregates to a group, among them blocks that turn and blocks that no aggregate has. */
+TEST(coarse_matrix_is_that_of_the_rigid_modes) {
+    enum { N = 900, BAND = 5 };
+    static int row[N + 1], col[N * (2 * BAND + 1)], diag[N], aggregate[N];
+    static csim_real val[9 * N * (2 * BAND + 1)], x[3 * N], offset[3 * N], centre[3 * N], radius[N];
+    static csim_real z[3 * N], y[3 * N], b[3 * N];
+    static unsigned char rotation[N];
+    static double middle[3 * CSIMI_COARSE_GROUPS];
+    int each, i, j, k, r, g, c, n = 0;
+    csim_structure structure;
+    csim_problem problem;
+    memset(&structure, 0, sizeof structure);
+    memset(&problem, 0, sizeof problem);
+    for (i = 0; i < N; ++i) {
+        row[i] = n;
+        for (j = i > BAND ? i - BAND : 0; j < N && j <= i + BAND; ++j, ++n) {
+            col[n] = j;
+            if (j == i) diag[i] = n;
+            for (r = 0; r < 9; ++r) val[9 * n + r] = CSIM_R(check_random(-1, 1));
+            for (k = row[j]; j < i && k < row[j + 1]; ++k)
+                for (r = 0; col[k] == i && r < 9; ++r) val[9 * n + r] = val[9 * k + r % 3 * 3 + r / 3];
+            for (r = 0; j == i && r < 9; ++r) val[9 * n + r] = r % 4 ? 0 : 30;
+        }
+        for (r = 0; r < 3; ++r) x[3 * i + r] = CSIM_R(check_random(-1, 1) + (r ? 0 : i / 90));
+        rotation[i] = i % 7 == 6;
+    }
+    row[N] = n;
+    problem.A.n = N;
+    problem.A.row = row, problem.A.col = col, problem.A.diag = diag, problem.A.val = val;
+    problem.b = b;
+    problem.structure = &structure;
+    structure.aggregate = aggregate, structure.offset = offset, structure.radius = radius, structure.centre = centre;
+    structure.rotation = rotation;
+    for (each = 90; each >= 3; each -= 87) { /* 10 aggregates, and 300 in 150 groups */
+        csimi_arena arena = csimi_arena_counting();
+        csimi_coarse coarse;
+        double worst = 0;
+        void *memory;
+        structure.aggregate_count = N / each;
+        for (i = 0; i < N / each; ++i)
+            for (r = 0; r < 3; ++r) centre[3 * i + r] = x[3 * (i * each) + r];
+        for (i = 0; i < N; ++i) {
+            aggregate[i] = i % 50 == 49 ? -1 : i / each;
+            for (r = 0; r < 3; ++r) offset[3 * i + r] = rotation[i] ? 0 : x[3 * i + r] - centre[3 * (i / each) + r];
+            radius[i / each] = CSIM_R(0.5 + 0.01 * (i / each));
+        }
+        csimi_coarse_layout(&coarse, &arena, N, 0, N / each);
+        memory = malloc(arena.high + 64);
+        arena = csimi_arena_in(memory, arena.high + 64);
+        csimi_coarse_layout(&coarse, &arena, N, 0, N / each);
+        csimi_coarse_open(&coarse, &problem);
+        csimi_coarse_build(&coarse, &problem, NULL);
+        EQUAL(coarse.groups, each == 90 ? 10 : 150);
+        for (g = 0; g < coarse.groups; ++g)
+            for (r = 0; r < 3; ++r)
+                for (middle[3 * g + r] = 0, k = coarse.group_first[g]; k < coarse.group_first[g + 1]; ++k)
+                    middle[3 * g + r] += (double)centre[3 * coarse.group_member[k] + r] /
+                                         (coarse.group_first[g + 1] - coarse.group_first[g]);
+        for (g = 0; g < coarse.groups; g += 1 + coarse.groups / 20)
+            for (c = 0; c < 6; ++c) { /* a column of H0: A times the velocities of one unknown, gathered by all */
+                double sum[6 * CSIMI_COARSE_GROUPS];
+                for (i = 0; i < N; ++i) {
+                    const bool member = aggregate[i] >= 0 && coarse.group[aggregate[i]] == g;
+                    csim_vec3 turn = csim_v3(c == 3, c == 4, c == 5), v = csim_v3(c == 0, c == 1, c == 2);
+                    turn = csim_scale(1 / coarse.radius[g], turn);
+                    if (rotation[i])
+                        v = turn;
+                    else if (c >= 3)
+                        v = csim_cross(turn, csim_v3(x[3 * i] - (csim_real)middle[3 * g],
+                                                     x[3 * i + 1] - (csim_real)middle[3 * g + 1],
+                                                     x[3 * i + 2] - (csim_real)middle[3 * g + 2]));
+                    csimi_store3(z + 3 * i, member ? v : csim_v3(0, 0, 0));
+                }
+                for (i = 0; c < 3 && i < N; ++i) /* a turning block does not go along */
+                    for (r = 0; rotation[i] && r < 3; ++r) z[3 * i + r] = 0;
+                csimi_product(&problem.A, z, y, NULL);
+                memset(sum, 0, sizeof sum);
+                for (i = 0; i < N; ++i) {
+                    const int h = aggregate[i] < 0 ? -1 : coarse.group[aggregate[i]];
+                    csim_vec3 force = csimi_load3(y + 3 * i), torque = force;
+                    if (h < 0) continue;
+                    if (!rotation[i]) {
+                        torque = csim_cross(csim_v3(x[3 * i] - (csim_real)middle[3 * h],
+                                                    x[3 * i + 1] - (csim_real)middle[3 * h + 1],
+                                                    x[3 * i + 2] - (csim_real)middle[3 * h + 2]), force);
+                        sum[6 * h] += (double)force.x, sum[6 * h + 1] += (double)force.y, sum[6 * h + 2] += (double)force.z;
+                    }
+                    sum[6 * h + 3] += (double)(torque.x / coarse.radius[h]);
+                    sum[6 * h + 4] += (double)(torque.y / coarse.radius[h]);
+                    sum[6 * h + 5] += (double)(torque.z / coarse.radius[h]);
+                }
+                for (i = 6 * g; i < 6 * coarse.groups; ++i)
+                    /* rows of 6 x 6 blocks up to the diagonal */
+                    worst = fmax(worst, fabs(coarse.H0[6 * (i / 6 + 1) * (3 * (i / 6) + i % 6) + 6 * g + c] - sum[i]));
+            }
+        CASE("%d groups", coarse.groups);
+        NEAR(worst, 0, TOL(1e-10, 2e-2)); /* entries of up to a few thousand */
+        free(memory);
+    }
+}
+
 /* ---- determinism, memory, refusals */
 
 /* Runs ranges in an order of its own, in odd groups. */

@@ -156,6 +156,54 @@ TEST(cholesky_solves) {
     CHECK(!csimi_cholesky(2, H, NULL, NULL));
 }
 
+/* Ranges from the last to the first. */
+static void from_behind(void *user, int count, int grain, csim_range_fn *fn, void *context) {
+    int begin;
+    (void)user;
+    for (begin = (count - 1) / grain * grain; begin >= 0; begin -= grain)
+        fn(context, begin, begin + grain < count ? begin + grain : count);
+}
+
+/* Of a band with holes the factor, in ranges of any order, has the bits of the whole, and a solve by what its rows reach
+   looks at nothing beyond what the three rows or columns beside it reach. */
+TEST(a_factor_in_ranges_is_the_whole_and_reads_its_envelope) {
+    static int reach[360], first[180];
+    static double whole[180];
+    const csim_tasks tasks = {from_behind, NULL};
+    int size, i, j, k, beyond = 0;
+    for (size = 3; size <= 180; size += 1 + size / 7) {
+        CASE("m = %d", size);
+        for (i = 0; i < size; i++) {
+            first[i] = (int)check_random(i > 70 ? i - 70 : 0, i + 1);
+            for (j = 0; j <= i; j++)
+                H0[size * i + j] = j < first[i] ? 0 : j < i ? check_random(-1, 1) : 90 + check_random(0, 9);
+            solution[i] = whole[i] = check_random(-1, 1);
+        }
+        memcpy(H, H0, sizeof H);
+        REQUIRE(csimi_cholesky(size, H, NULL, NULL));
+        csimi_cholesky_solve(size, H, NULL, whole);
+        memcpy(H, H0, sizeof H);
+        REQUIRE(csimi_cholesky(size, H, reach, &tasks));
+        for (i = 0; i < size; i++) {
+            EQUAL(reach[i], first[i]);
+            for (k = j = i; k < size; k++)
+                if (first[k] <= i) j = k;
+            EQUAL(reach[size + i], j);
+        }
+        for (i = 0; i < size; i++) { /* L in row i, L' in column i of the rows above */
+            int from = first[i];
+            for (k = i - 3; k <= i + 3; k++)
+                if (k >= 0 && k < size && first[k] < from) from = first[k];
+            for (j = 0; j < from; j++) H[size * i + j] = NAN;
+            for (j = 0; j < i; j++)
+                if (i > reach[size + (j + 3 < size ? j + 3 : size - 1)]) H[size * j + i] = NAN, beyond++;
+        }
+        csimi_cholesky_solve(size, H, reach, solution);
+        for (i = 0; i < size; i++) CHECK(memcmp(solution + i, whole + i, sizeof *whole) == 0);
+    }
+    CHECK(beyond > 1000);
+}
+
 TEST(pcg_solves_what_cholesky_solves) {
     int trial, i;
     static csim_real x[3 * MAX_N], rhs[3 * MAX_N], work[21 * MAX_N];
