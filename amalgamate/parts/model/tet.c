@@ -5,10 +5,10 @@
 
 /* P = 2 mu (F - R) + lambda tr(R'F - I) R; R is stationary, so it does not appear in the derivative. */
 static void csimi_tet_stress(const csim_real *F, const csim_real *R, csim_real mu, csim_real lambda, csim_real *P) {
-    csim_real trace = -3;
+    csim_real trace = R[0] * F[0] + R[1] * F[1] + R[2] * F[2] + R[3] * F[3] + R[4] * F[4] + R[5] * F[5] + R[6] * F[6] +
+                      R[7] * F[7] + R[8] * F[8];
     int i;
-    for (i = 0; i < 9; i++) trace += R[i] * F[i];
-    for (i = 0; i < 9; i++) P[i] = 2 * mu * (F[i] - R[i]) + lambda * trace * R[i];
+    for (i = 0; i < 9; i++) P[i] = 2 * mu * (F[i] - R[i]) + lambda * (trace - 3) * R[i];
 }
 
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P) {
@@ -28,10 +28,12 @@ static void csimi_tet_gradient(const csimi_state *s, const csim_real *x, int t, 
     const int *node = s->tet + 4 * (size_t)t;
     const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = x + 3 * (size_t)node[0];
     const csim_real *x1 = x + 3 * (size_t)node[1], *x2 = x + 3 * (size_t)node[2], *x3 = x + 3 * (size_t)node[3];
-    int i, j;
-    for (i = 0; i < 3; i++) {
+    int i;
+    for (i = 0; i < 3; i++, F += 3) {
         csim_real a = x1[i] - x0[i], b = x2[i] - x0[i], c = x3[i] - x0[i];
-        for (j = 0; j < 3; j++) F[3 * i + j] = a * G[j] + b * G[3 + j] + c * G[6 + j];
+        F[0] = a * G[0] + b * G[3] + c * G[6];
+        F[1] = a * G[1] + b * G[4] + c * G[7];
+        F[2] = a * G[2] + b * G[5] + c * G[8];
     }
 }
 
@@ -42,28 +44,27 @@ static void csimi_tet_map(const csim_real *M, const csim_real *G, csim_real g[4]
     for (c = 0; c < 3; c++) g[0][c] = -(g[1][c] + g[2][c] + g[3][c]);
 }
 
-/* Block (a, b) = lambda g_a g_b' + mu g_b g_a' + mu (g_a . g_b) I, and its transpose to (b, a). Row by row, written
-   out: the loops over rows cost a third of the assembly where the compiler keeps them. */
-static void csimi_tet_block(const csim_real *a, const csim_real *b, csim_real mu, csim_real lambda,
-                            csim_real *CSIMI_RESTRICT ab, csim_real *CSIMI_RESTRICT ba) {
-    csim_real m0 = mu * a[0], m1 = mu * a[1], m2 = mu * a[2], dot = m0 * b[0] + m1 * b[1] + m2 * b[2];
-    csim_real l0 = lambda * a[0], l1 = lambda * a[1], l2 = lambda * a[2];
-    csim_real k0 = l0 * b[0] + m0 * b[0] + dot, k1 = l0 * b[1] + m1 * b[0], k2 = l0 * b[2] + m2 * b[0];
-    csim_real k3 = l1 * b[0] + m0 * b[1], k4 = l1 * b[1] + m1 * b[1] + dot, k5 = l1 * b[2] + m2 * b[1];
-    csim_real k6 = l2 * b[0] + m0 * b[2], k7 = l2 * b[1] + m1 * b[2], k8 = l2 * b[2] + m2 * b[2] + dot;
-    ab[0] += k0, ab[1] += k1, ab[2] += k2, ab[3] += k3, ab[4] += k4, ab[5] += k5, ab[6] += k6, ab[7] += k7, ab[8] += k8;
-    ba[0] += k0, ba[1] += k3, ba[2] += k6, ba[3] += k1, ba[4] += k4, ba[5] += k7, ba[6] += k2, ba[7] += k5, ba[8] += k8;
-}
-
-/* The block (a, a), symmetric to the bit. */
-static void csimi_tet_diagonal(const csim_real *g, csim_real mu, csim_real lambda, csim_real *aa) {
-    csim_real square = mu * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]), sum = lambda + mu;
-    int i;
-    for (i = 0; i < 3; i++) {
-        aa[3 * i] += sum * (g[i] * g[0]);
-        aa[3 * i + 1] += sum * (g[i] * g[1]);
-        aa[3 * i + 2] += sum * (g[i] * g[2]);
-        aa[4 * i] += square;
+/* Row a of the blocks of one element, and column a but for the diagonal: block (a, b) = lambda g_a g_b' + mu g_b g_a' +
+   mu (g_a . g_b) I, its transpose (b, a), and (a, a) symmetric to the bit. Written out: the loops over rows cost a
+   third of the assembly where the compiler keeps them. */
+static void csimi_tet_cross(const csim_real g[4][3], int a, csim_real mu, csim_real lambda, csim_real *const *block) {
+    csim_real m0 = mu * g[a][0], m1 = mu * g[a][1], m2 = mu * g[a][2], l0 = lambda * g[a][0], l1 = lambda * g[a][1];
+    csim_real l2 = lambda * g[a][2], x = g[a][0], y = g[a][1], z = g[a][2], dot = m0 * x + m1 * y + m2 * z;
+    csim_real *CSIMI_RESTRICT aa = block[5 * a], xy = (l0 + m0) * y, xz = (l0 + m0) * z, yz = (l1 + m1) * z;
+    int b;
+    aa[0] += (l0 + m0) * x + dot, aa[1] += xy, aa[2] += xz;
+    aa[3] += xy, aa[4] += (l1 + m1) * y + dot, aa[5] += yz;
+    aa[6] += xz, aa[7] += yz, aa[8] += (l2 + m2) * z + dot;
+    for (b = a + 1; b < 4; b++) {
+        csim_real *CSIMI_RESTRICT ab = block[4 * a + b], *CSIMI_RESTRICT ba = block[4 * b + a], k[9];
+        x = g[b][0], y = g[b][1], z = g[b][2], dot = m0 * x + m1 * y + m2 * z;
+        k[0] = l0 * x + m0 * x + dot, k[1] = l0 * y + m1 * x, k[2] = l0 * z + m2 * x;
+        k[3] = l1 * x + m0 * y, k[4] = l1 * y + m1 * y + dot, k[5] = l1 * z + m2 * y;
+        k[6] = l2 * x + m0 * z, k[7] = l2 * y + m1 * z, k[8] = l2 * z + m2 * z + dot;
+        ab[0] += k[0], ab[1] += k[1], ab[2] += k[2], ab[3] += k[3], ab[4] += k[4];
+        ab[5] += k[5], ab[6] += k[6], ab[7] += k[7], ab[8] += k[8];
+        ba[0] += k[0], ba[1] += k[3], ba[2] += k[6], ba[3] += k[1], ba[4] += k[4];
+        ba[5] += k[7], ba[6] += k[2], ba[7] += k[5], ba[8] += k[8];
     }
 }
 
@@ -142,24 +143,31 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
-/* Indices of the blocks of one element in A. */
-static void csimi_tet_slots(const csimi_state *s, const csim_block_matrix *A, int t, int *slot) {
+/* The blocks of one element in A; those of rows that are not `mine` go into the sink. */
+static void csimi_tet_places(const csimi_state *s, const csim_block_matrix *A, int t, const bool *mine, csim_real *sink,
+                             csim_real **block) {
     const int *node = s->tet + 4 * (size_t)t;
     const unsigned char *place = s->tet_slot + 16 * (size_t)t;
-    int k;
-    for (k = 0; k < 16; k++)
-        slot[k] = place[k] < 255 ? A->row[node[k / 4]] + place[k] : csimi_pattern_find(A, node[k / 4], node[k % 4]);
+    int a, b;
+    for (a = 0; a < 4; a++, place += 4, block += 4) {
+        csim_real *row = A->val + 9 * (size_t)A->row[node[a]];
+        if (!mine[a]) {
+            block[0] = block[1] = block[2] = block[3] = sink;
+            continue;
+        }
+        for (b = 0; b < 4; b++)
+            block[b] = place[b] < 255 ? row + 9 * place[b] : A->val + 9 * (size_t)csimi_pattern_find(A, node[a], node[b]);
+    }
 }
 
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
-    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]);
-    csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
-    csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int a, b, c, slot[16];
-    csimi_tet_slots(s, &job->system->A, t, slot);
+    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]), push = job->h * volume;
+    csim_real F[9], R[9], P[9], g[4][3], f[4][3], sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
+    int a;
+    csimi_tet_places(s, &job->system->A, t, mine, sink, block);
     csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
@@ -167,13 +175,9 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     csimi_tet_map(R, G, g);
     csimi_tet_map(P, G, f);
     for (a = 0; a < 4; a++) {
-        csim_real *rhs = job->system->b + 3 * (size_t)node[a];
-        for (b = a + 1; b < 4; b++)
-            csimi_tet_block(g[a], g[b], mu, lambda, mine[a] ? val + 9 * (size_t)slot[4 * a + b] : sink,
-                            mine[b] ? val + 9 * (size_t)slot[4 * b + a] : sink);
-        if (!mine[a]) continue;
-        csimi_tet_diagonal(g[a], mu, lambda, val + 9 * (size_t)slot[5 * a]);
-        for (c = 0; c < 3; c++) rhs[c] -= job->h * volume * f[a][c];
+        csim_real *rhs = mine[a] ? job->system->b + 3 * (size_t)node[a] : sink;
+        csimi_tet_cross((const csim_real(*)[3])g, a, weight * lame[0], weight * lame[1], block);
+        rhs[0] -= push * f[a][0], rhs[1] -= push * f[a][1], rhs[2] -= push * f[a][2];
     }
 }
 
@@ -182,17 +186,17 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
-    csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
+    csim_real K[9], pull, ahead = volume * job->weight, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
     csimi_tet_view view;
-    int a, b, i, j, slot[16];
-    csimi_tet_slots(s, &job->system->A, t, slot);
+    int a, b, i, j;
+    csimi_tet_places(s, &job->system->A, t, mine, sink, block);
     csimi_tet_look(s, t, &view);
     csimi_project_stretches(&view.d);
     pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
     for (a = 0; a < 4; a++) {
         csim_real *rhs = job->system->b + 3 * (size_t)node[a];
         for (b = a; b < 4; b++) {
-            csim_real *ab = val + 9 * (size_t)slot[4 * a + b], *ba = val + 9 * (size_t)slot[4 * b + a];
+            csim_real *ab = block[4 * a + b], *ba = block[4 * b + a];
             if (!mine[a] && !mine[b]) continue;
             csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
             for (i = 0; i < 3; i++)
@@ -203,9 +207,8 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
                 for (j = 0; j < 3; j++) {
                     if (a == b) /* symmetric to the bit */
                         ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
-                    else if (mine[a])
-                        ab[3 * i + j] += weight * K[3 * i + j];
-                    if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
+                    else
+                        ab[3 * i + j] += weight * K[3 * i + j], ba[3 * j + i] += weight * K[3 * i + j];
                 }
             if (!job->guess) continue; /* b += sigma h^2 K v* */
             for (i = 0; i < 9; i++) K[i] *= ahead;
