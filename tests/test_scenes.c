@@ -600,6 +600,16 @@ DOUBLE_TEST(iterations_of_a_mat_hardly_grow_with_its_size) { /* asked in double 
     CHECK(mean[1] <= 1.2 * mean[0]);
 }
 
+/* A thin mat has nearly twice the groups of a ball; with those of a ball it takes 47 products a step. */
+DOUBLE_TEST(a_mat_is_folded_in_forty_products_a_step) { /* asked in double */
+    scene_options o = scene_default_options();
+    run r = run_with("soft-mat", "", &o);
+    printf("    %.1f products a step\n", figure(&r, "products_mean"));
+    CHECK(figure(&r, "products_mean") <= 40);
+    EQUAL(r.sums.uncertified, 0);
+    scene_close(r.s);
+}
+
 /* In free flight a solid moves as its coarse part says: it is not iterated down from the velocity of the step before. */
 TEST(solid_in_flight_takes_two_iterations) {
     scene_options o = scene_default_options();

@@ -106,6 +106,53 @@ TEST(rows_of_what_is_held_lie_behind_the_others) {
     csim_destroy_world(w);
 }
 
+/* Groups of a block of nx ny nz cells whose rest shape is turned and `scale` times as large; asked: of its definition.
+ */
+static int block_groups(csim_world *w, const int *cells, csim_vec3 half, csim_real scale, int asked) {
+    const csim_pose turn = {{0, 0, 0}, csim_quat_axis_angle(csim_v3(CSIM_R(0.3), CSIM_R(-0.7), CSIM_R(0.2)), 1)};
+    int i, before = csim_world_used(w).aggregates;
+    csim_mesh mesh;
+    csim_soft_def d;
+    csim_body_id id;
+    STATUS(csim_mesh_make_box(half, cells[0], cells[1], cells[2], NULL, &mesh, NULL), CSIM_OK);
+    for (i = 0; i < 3 * mesh.vertex_count; i += 3)
+        csimi_store3(mesh.vertices + i, csim_pose_point(turn, csimi_load3(mesh.vertices + i)));
+    d = csim_mesh_soft_def(&mesh);
+    d.scale = scale;
+    d.aggregates = asked;
+    STATUS(csim_create_soft(w, &d, &id), CSIM_OK);
+    csim_mesh_free(&mesh);
+    return csim_world_used(w).aggregates - before;
+}
+
+/* n^(2/3) / 6 groups of n nodes, nearly twice as many where they lie in a sheet, whichever way it is turned. */
+TEST(thin_solids_have_more_groups) {
+    static const int cube[3] = {8, 8, 8}, beam[3] = {3, 3, 40}, sheet[3] = {20, 20, 1}, slab[3] = {12, 12, 3};
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    unsigned char *raw;
+    size_t bytes;
+    int i;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    for (i = 0; i < 2; i++) {
+        const csim_real size = i ? CSIM_R(0.01) : 1;
+        CASE("scale %g", (double)size);
+        EQUAL(block_groups(w, cube, csim_v3(1, 1, 1), size, 0), 13);                     /* 81 / 6 */
+        EQUAL(block_groups(w, beam, csim_v3(CSIM_R(0.1), CSIM_R(0.1), 1), size, 0), 12); /* 75.5 / 6 */
+        EQUAL(block_groups(w, sheet, csim_v3(1, 1, CSIM_R(0.05)), size, 0), 29);         /* 92 / 6 (1.92) */
+        EQUAL(block_groups(w, slab, csim_v3(1, 1, CSIM_R(0.6)), size, 0), 16);           /* 77 / 6 (1.28) */
+        EQUAL(block_groups(w, sheet, csim_v3(1, 1, CSIM_R(0.05)), size, 7), 7);
+    }
+    csim_destroy_world(w);
+    def.capacity.bodies = 1, def.capacity.nodes = 882, def.capacity.tets = 2400; /* a sheet has room with the rest */
+    STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+    raw = (unsigned char *)malloc(bytes + 64);
+    STATUS(csim_create_world_in(&def, raw + 64 - (uintptr_t)raw % 64, bytes, &w, NULL), CSIM_OK);
+    EQUAL(block_groups(w, sheet, csim_v3(1, 1, CSIM_R(0.05)), 1, 0), 29);
+    csim_destroy_world(w);
+    free(raw);
+}
+
 static csim_status add_box(csim_world *w, csim_real x, csim_real y, csim_real z, csim_real half, csim_body_id *id) {
     csim_rigid_def d = csim_default_rigid_def();
     csim_shape box = csim_box(csim_v3(half, half, half));

@@ -156,7 +156,8 @@ static void csimi_tet_places(const csimi_state *s, const csim_block_matrix *A, i
             continue;
         }
         for (b = 0; b < 4; b++)
-            block[b] = place[b] < 255 ? row + 9 * place[b] : A->val + 9 * (size_t)csimi_pattern_find(A, node[a], node[b]);
+            block[b] =
+                place[b] < 255 ? row + 9 * place[b] : A->val + 9 * (size_t)csimi_pattern_find(A, node[a], node[b]);
     }
 }
 

@@ -277,7 +277,7 @@ CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *fr
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)
-CSIMI_FN int csimi_default_aggregates(int nodes) { return 0; }
+CSIMI_FN int csimi_default_aggregates(int nodes, csim_real flat) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \

@@ -137,7 +137,7 @@ static void csimi_study_graph(const csim_cloth_def *def, csimi_cloth_work *m, in
             }
     *blocks = csimi_pattern_build(nv, pairs, m->pairs, m->row, m->col, m->diag, 2 * pairs + nv, &needed, m->ints);
     *aggregates = csimi_aggregate(nv, m->row, m->col, m->x,
-                                  def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv),
+                                  def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv, 0),
                                   m->aggregate, m->ints);
 }
 

@@ -25,7 +25,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, int 
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
-CSIMI_FN int csimi_default_aggregates(int nodes); /* of a solid */
+CSIMI_FN int csimi_default_aggregates(int nodes, csim_real flat); /* flat: 0 solid .. 1 thin */
 /* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body.
    count: [nv + 1] ints to work in. */
 CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count);

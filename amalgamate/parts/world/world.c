@@ -100,7 +100,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
-    if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
+    if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes, c.tets ? 1 : 0) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);

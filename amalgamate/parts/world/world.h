@@ -80,7 +80,7 @@ typedef struct csim_capacity {
     int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
                           4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
-    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
+    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 3 of the nodes, 4..150 */
 } csim_capacity;
 
 /* What a filter and a mixing rule are told about the two sides. They are pure functions: they may read the world, and
