@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d74dbe0a58064ac1
+   Hash of the parts: a312ef0721e3f371
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1380,7 +1380,7 @@ typedef struct csim_capacity {
     int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
                           4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
-    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
+    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 3 of the nodes, 4..150 */
 } csim_capacity;
 
 /* What a filter and a mixing rule are told about the two sides. They are pure functions: they may read the world, and
@@ -7078,7 +7078,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, int 
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
-CSIMI_FN int csimi_default_aggregates(int nodes); /* of a solid */
+CSIMI_FN int csimi_default_aggregates(int nodes, csim_real flat); /* flat: 0 solid .. 1 thin */
 /* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body.
    count: [nv + 1] ints to work in. */
 CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count);
@@ -8075,40 +8075,51 @@ CSIMI_FN void csimi_svd3(const csim_real *F, csim_real *U, csim_real *s, csim_re
     }
 }
 
-/* Newton's iteration X <- (X + X^-T) / 2 (Higham 1986): a dozen nanoseconds a step, three or four steps at the strains
-   of a solid. It converges quadratically to the rotation when det F > 0; false when F is too far from one for it. */
-static bool csimi_polar_newton(const csim_real *F, csim_real *R) {
-    csim_real X[9], C[9], square = 0;
-    int i, iteration;
-    for (i = 0; i < 9; i++) {
-        X[i] = F[i];
-        square += F[i] * F[i];
+/* The sum i of the stretches is the largest root of (i^2 - n)^2 = 8 d i + 4 c, where n = |F|^2, c = |cof F|^2 and
+   d = det F. Newton's method comes down to it from sqrt(3 n), in two to four steps at the strains of a solid, and the
+   theorem of Cayley and Hamilton has the rest: p R = i cof F + ((i^2 + n) / 2 I - F F') F, with
+   p = i (i^2 - n) / 2 - d, the product of the three sums of two stretches. Where p is small beside n i, roundings grow:
+   false. */
+static bool csimi_polar_closed(const csim_real *F, csim_real *R) {
+    csim_real C[9], M[9], c, n, d, i, p, m, step;
+    csim_real xx = F[0] * F[0] + F[1] * F[1] + F[2] * F[2], xy = F[0] * F[3] + F[1] * F[4] + F[2] * F[5];
+    csim_real xz = F[0] * F[6] + F[1] * F[7] + F[2] * F[8], yy = F[3] * F[3] + F[4] * F[4] + F[5] * F[5];
+    csim_real yz = F[3] * F[6] + F[4] * F[7] + F[5] * F[8], zz = F[6] * F[6] + F[7] * F[7] + F[8] * F[8];
+    int k;
+    n = xx + yy + zz;
+    if (!(n > CSIM_R(0.03) && n < 300)) return false;
+    csimi_cofactor3(F, C);
+    c = C[0] * C[0] + C[1] * C[1] + C[2] * C[2] + C[3] * C[3] + C[4] * C[4] + C[5] * C[5] + C[6] * C[6] + C[7] * C[7] +
+        C[8] * C[8];
+    d = F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
+    i = CSIMI_SQRT(3 * n);
+    for (k = 0; k < 12; k++) {
+        m = i * i - n;
+        step = (m * m - 8 * d * i - 4 * c) / (4 * i * m - 8 * d);
+        i -= step;
+        if (step * step < CSIM_R(0.1) * CSIMI_EPS * n) break; /* of the order of its square is the next one */
     }
-    if (!(square > CSIM_R(0.03) && square < 300)) return false;
-    for (iteration = 0; iteration < 12; iteration++) {
-        csim_real det, half, change = 0;
-        csimi_cofactor3(X, C);
-        det = X[0] * C[0] + X[1] * C[1] + X[2] * C[2];
-        if (iteration == 0 && !(det > CSIM_R(1e-3) * square)) return false;
-        half = CSIM_R(0.5) / det;
-        for (i = 0; i < 9; i++) {
-            csim_real x = CSIM_R(0.5) * X[i] + half * C[i], d = x - X[i];
-            change += d * d;
-            X[i] = x;
-        }
-        if (change < CSIMI_EPS) { /* the error of X is now change / 2 */
-            CSIMI_MEMCPY(R, X, sizeof X);
-            return true;
-        }
+    p = i * (i * i - n) / 2 - d;
+    if (!(p > CSIM_R(0.2) * n * i)) return false;
+    p = 1 / p;
+    m = (i * i + n) / 2;
+    i *= p;
+    M[0] = p * (m - xx), M[4] = p * (m - yy), M[8] = p * (m - zz);
+    M[1] = M[3] = -p * xy, M[2] = M[6] = -p * xz, M[5] = M[7] = -p * yz;
+    for (k = 0; k < 9; k += 3) {
+        csim_real a = M[k], b = M[k + 1], e = M[k + 2];
+        R[k] = i * C[k] + (a * F[0] + b * F[3] + e * F[6]);
+        R[k + 1] = i * C[k + 1] + (a * F[1] + b * F[4] + e * F[7]);
+        R[k + 2] = i * C[k + 2] + (a * F[2] + b * F[5] + e * F[8]);
     }
-    return false;
+    return true;
 }
 
 /* The rotation that maximises tr(R'F): the polar factor where det F > 0, and U V' with the sign on the smallest
    stretch elsewhere, so that it passes through flat and inverted F without a jump (Irving et al. 2004). */
 CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R) {
     csim_real U[9], s[3], V[9];
-    if (csimi_polar_newton(F, R)) return;
+    if (csimi_polar_closed(F, R)) return;
     csimi_svd3(F, U, s, V);
     csimi_matmulT(U, V, R);
 }
@@ -9660,10 +9671,10 @@ CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csi
 
 /* P = 2 mu (F - R) + lambda tr(R'F - I) R; R is stationary, so it does not appear in the derivative. */
 static void csimi_tet_stress(const csim_real *F, const csim_real *R, csim_real mu, csim_real lambda, csim_real *P) {
-    csim_real trace = -3;
+    csim_real trace = R[0] * F[0] + R[1] * F[1] + R[2] * F[2] + R[3] * F[3] + R[4] * F[4] + R[5] * F[5] + R[6] * F[6] +
+                      R[7] * F[7] + R[8] * F[8];
     int i;
-    for (i = 0; i < 9; i++) trace += R[i] * F[i];
-    for (i = 0; i < 9; i++) P[i] = 2 * mu * (F[i] - R[i]) + lambda * trace * R[i];
+    for (i = 0; i < 9; i++) P[i] = 2 * mu * (F[i] - R[i]) + lambda * (trace - 3) * R[i];
 }
 
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P) {
@@ -9683,10 +9694,12 @@ static void csimi_tet_gradient(const csimi_state *s, const csim_real *x, int t, 
     const int *node = s->tet + 4 * (size_t)t;
     const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = x + 3 * (size_t)node[0];
     const csim_real *x1 = x + 3 * (size_t)node[1], *x2 = x + 3 * (size_t)node[2], *x3 = x + 3 * (size_t)node[3];
-    int i, j;
-    for (i = 0; i < 3; i++) {
+    int i;
+    for (i = 0; i < 3; i++, F += 3) {
         csim_real a = x1[i] - x0[i], b = x2[i] - x0[i], c = x3[i] - x0[i];
-        for (j = 0; j < 3; j++) F[3 * i + j] = a * G[j] + b * G[3 + j] + c * G[6 + j];
+        F[0] = a * G[0] + b * G[3] + c * G[6];
+        F[1] = a * G[1] + b * G[4] + c * G[7];
+        F[2] = a * G[2] + b * G[5] + c * G[8];
     }
 }
 
@@ -9697,28 +9710,27 @@ static void csimi_tet_map(const csim_real *M, const csim_real *G, csim_real g[4]
     for (c = 0; c < 3; c++) g[0][c] = -(g[1][c] + g[2][c] + g[3][c]);
 }
 
-/* Block (a, b) = lambda g_a g_b' + mu g_b g_a' + mu (g_a . g_b) I, and its transpose to (b, a). Row by row, written
-   out: the loops over rows cost a third of the assembly where the compiler keeps them. */
-static void csimi_tet_block(const csim_real *a, const csim_real *b, csim_real mu, csim_real lambda,
-                            csim_real *CSIMI_RESTRICT ab, csim_real *CSIMI_RESTRICT ba) {
-    csim_real m0 = mu * a[0], m1 = mu * a[1], m2 = mu * a[2], dot = m0 * b[0] + m1 * b[1] + m2 * b[2];
-    csim_real l0 = lambda * a[0], l1 = lambda * a[1], l2 = lambda * a[2];
-    csim_real k0 = l0 * b[0] + m0 * b[0] + dot, k1 = l0 * b[1] + m1 * b[0], k2 = l0 * b[2] + m2 * b[0];
-    csim_real k3 = l1 * b[0] + m0 * b[1], k4 = l1 * b[1] + m1 * b[1] + dot, k5 = l1 * b[2] + m2 * b[1];
-    csim_real k6 = l2 * b[0] + m0 * b[2], k7 = l2 * b[1] + m1 * b[2], k8 = l2 * b[2] + m2 * b[2] + dot;
-    ab[0] += k0, ab[1] += k1, ab[2] += k2, ab[3] += k3, ab[4] += k4, ab[5] += k5, ab[6] += k6, ab[7] += k7, ab[8] += k8;
-    ba[0] += k0, ba[1] += k3, ba[2] += k6, ba[3] += k1, ba[4] += k4, ba[5] += k7, ba[6] += k2, ba[7] += k5, ba[8] += k8;
-}
-
-/* The block (a, a), symmetric to the bit. */
-static void csimi_tet_diagonal(const csim_real *g, csim_real mu, csim_real lambda, csim_real *aa) {
-    csim_real square = mu * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]), sum = lambda + mu;
-    int i;
-    for (i = 0; i < 3; i++) {
-        aa[3 * i] += sum * (g[i] * g[0]);
-        aa[3 * i + 1] += sum * (g[i] * g[1]);
-        aa[3 * i + 2] += sum * (g[i] * g[2]);
-        aa[4 * i] += square;
+/* Row a of the blocks of one element, and column a but for the diagonal: block (a, b) = lambda g_a g_b' + mu g_b g_a' +
+   mu (g_a . g_b) I, its transpose (b, a), and (a, a) symmetric to the bit. Written out: the loops over rows cost a
+   third of the assembly where the compiler keeps them. */
+static void csimi_tet_cross(const csim_real g[4][3], int a, csim_real mu, csim_real lambda, csim_real *const *block) {
+    csim_real m0 = mu * g[a][0], m1 = mu * g[a][1], m2 = mu * g[a][2], l0 = lambda * g[a][0], l1 = lambda * g[a][1];
+    csim_real l2 = lambda * g[a][2], x = g[a][0], y = g[a][1], z = g[a][2], dot = m0 * x + m1 * y + m2 * z;
+    csim_real *CSIMI_RESTRICT aa = block[5 * a], xy = (l0 + m0) * y, xz = (l0 + m0) * z, yz = (l1 + m1) * z;
+    int b;
+    aa[0] += (l0 + m0) * x + dot, aa[1] += xy, aa[2] += xz;
+    aa[3] += xy, aa[4] += (l1 + m1) * y + dot, aa[5] += yz;
+    aa[6] += xz, aa[7] += yz, aa[8] += (l2 + m2) * z + dot;
+    for (b = a + 1; b < 4; b++) {
+        csim_real *CSIMI_RESTRICT ab = block[4 * a + b], *CSIMI_RESTRICT ba = block[4 * b + a], k[9];
+        x = g[b][0], y = g[b][1], z = g[b][2], dot = m0 * x + m1 * y + m2 * z;
+        k[0] = l0 * x + m0 * x + dot, k[1] = l0 * y + m1 * x, k[2] = l0 * z + m2 * x;
+        k[3] = l1 * x + m0 * y, k[4] = l1 * y + m1 * y + dot, k[5] = l1 * z + m2 * y;
+        k[6] = l2 * x + m0 * z, k[7] = l2 * y + m1 * z, k[8] = l2 * z + m2 * z + dot;
+        ab[0] += k[0], ab[1] += k[1], ab[2] += k[2], ab[3] += k[3], ab[4] += k[4];
+        ab[5] += k[5], ab[6] += k[6], ab[7] += k[7], ab[8] += k[8];
+        ba[0] += k[0], ba[1] += k[3], ba[2] += k[6], ba[3] += k[1], ba[4] += k[4];
+        ba[5] += k[7], ba[6] += k[2], ba[7] += k[5], ba[8] += k[8];
     }
 }
 
@@ -9797,24 +9809,32 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
-/* Indices of the blocks of one element in A. */
-static void csimi_tet_slots(const csimi_state *s, const csim_block_matrix *A, int t, int *slot) {
+/* The blocks of one element in A; those of rows that are not `mine` go into the sink. */
+static void csimi_tet_places(const csimi_state *s, const csim_block_matrix *A, int t, const bool *mine, csim_real *sink,
+                             csim_real **block) {
     const int *node = s->tet + 4 * (size_t)t;
     const unsigned char *place = s->tet_slot + 16 * (size_t)t;
-    int k;
-    for (k = 0; k < 16; k++)
-        slot[k] = place[k] < 255 ? A->row[node[k / 4]] + place[k] : csimi_pattern_find(A, node[k / 4], node[k % 4]);
+    int a, b;
+    for (a = 0; a < 4; a++, place += 4, block += 4) {
+        csim_real *row = A->val + 9 * (size_t)A->row[node[a]];
+        if (!mine[a]) {
+            block[0] = block[1] = block[2] = block[3] = sink;
+            continue;
+        }
+        for (b = 0; b < 4; b++)
+            block[b] =
+                place[b] < 255 ? row + 9 * place[b] : A->val + 9 * (size_t)csimi_pattern_find(A, node[a], node[b]);
+    }
 }
 
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
-    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]);
-    csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
-    csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int a, b, c, slot[16];
-    csimi_tet_slots(s, &job->system->A, t, slot);
+    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]), push = job->h * volume;
+    csim_real F[9], R[9], P[9], g[4][3], f[4][3], sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
+    int a;
+    csimi_tet_places(s, &job->system->A, t, mine, sink, block);
     csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
@@ -9822,13 +9842,9 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     csimi_tet_map(R, G, g);
     csimi_tet_map(P, G, f);
     for (a = 0; a < 4; a++) {
-        csim_real *rhs = job->system->b + 3 * (size_t)node[a];
-        for (b = a + 1; b < 4; b++)
-            csimi_tet_block(g[a], g[b], mu, lambda, mine[a] ? val + 9 * (size_t)slot[4 * a + b] : sink,
-                            mine[b] ? val + 9 * (size_t)slot[4 * b + a] : sink);
-        if (!mine[a]) continue;
-        csimi_tet_diagonal(g[a], mu, lambda, val + 9 * (size_t)slot[5 * a]);
-        for (c = 0; c < 3; c++) rhs[c] -= job->h * volume * f[a][c];
+        csim_real *rhs = mine[a] ? job->system->b + 3 * (size_t)node[a] : sink;
+        csimi_tet_cross((const csim_real(*)[3])g, a, weight * lame[0], weight * lame[1], block);
+        rhs[0] -= push * f[a][0], rhs[1] -= push * f[a][1], rhs[2] -= push * f[a][2];
     }
 }
 
@@ -9837,17 +9853,17 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
-    csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
+    csim_real K[9], pull, ahead = volume * job->weight, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
     csimi_tet_view view;
-    int a, b, i, j, slot[16];
-    csimi_tet_slots(s, &job->system->A, t, slot);
+    int a, b, i, j;
+    csimi_tet_places(s, &job->system->A, t, mine, sink, block);
     csimi_tet_look(s, t, &view);
     csimi_project_stretches(&view.d);
     pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
     for (a = 0; a < 4; a++) {
         csim_real *rhs = job->system->b + 3 * (size_t)node[a];
         for (b = a; b < 4; b++) {
-            csim_real *ab = val + 9 * (size_t)slot[4 * a + b], *ba = val + 9 * (size_t)slot[4 * b + a];
+            csim_real *ab = block[4 * a + b], *ba = block[4 * b + a];
             if (!mine[a] && !mine[b]) continue;
             csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
             for (i = 0; i < 3; i++)
@@ -9858,9 +9874,8 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
                 for (j = 0; j < 3; j++) {
                     if (a == b) /* symmetric to the bit */
                         ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
-                    else if (mine[a])
-                        ab[3 * i + j] += weight * K[3 * i + j];
-                    if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
+                    else
+                        ab[3 * i + j] += weight * K[3 * i + j], ba[3 * j + i] += weight * K[3 * i + j];
                 }
             if (!job->guess) continue; /* b += sigma h^2 K v* */
             for (i = 0; i < 9; i++) K[i] *= ahead;
@@ -49516,10 +49531,14 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, con
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
-        CSIMI_POSITIVE(csim_soft_def, scale), CSIMI_ANY3(csim_soft_def, velocity), CSIMI_POSITIVE(csim_soft_def, young),
+        CSIMI_POSITIVE(csim_soft_def, scale),
+        CSIMI_ANY3(csim_soft_def, velocity),
+        CSIMI_POSITIVE(csim_soft_def, young),
         CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
-        CSIMI_POSITIVE(csim_soft_def, density), CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
-        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping), CSIMI_AT_LEAST_0(csim_soft_def, self_distance)};
+        CSIMI_POSITIVE(csim_soft_def, density),
+        CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, self_distance)};
     csim_status s;
     int i, k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_soft_def()", def->guard)) != 0) return s;
@@ -49588,9 +49607,10 @@ static int csimi_duplicate_tet(const csim_soft_def *def, csimi_mesh_work *m) {
 }
 #endif
 
-/* Default number of aggregates: n^(2/3) / 6 between 4 and 150, findings of the coarse correction. */
-CSIMI_FN int csimi_default_aggregates(int nodes) {
-    int k = (int)(CSIMI_EXP(CSIM_R(2.0 / 3.0) * CSIMI_LOG((csim_real)nodes)) / 6);
+/* Default number of aggregates: n^(2/3) / 6 between 4 and 150, findings of the coarse correction; up to twice that for
+   what is thin, which bends and whose coarse factor stays small. flat: 0 for a ball or a beam, 1 for a sheet. */
+CSIMI_FN int csimi_default_aggregates(int nodes, csim_real flat) {
+    int k = (int)((1 + flat) * CSIMI_EXP(CSIM_R(2.0 / 3.0) * CSIMI_LOG((csim_real)nodes)) / 6);
     k = csimi_imin(150, csimi_imax(4, k));
     return nodes < 16 ? 1 : csimi_imin(k, nodes / 4);
 }
@@ -49600,6 +49620,22 @@ CSIMI_FN int csimi_default_aggregates(int nodes) {
 typedef struct csimi_mesh_counts {
     int surface, triangles, blocks, aggregates;
 } csimi_mesh_counts;
+
+/* How flat points lie: 1 less the thickness over the smaller width, as roots of their principal moments. */
+static csim_real csimi_flatness(const csim_real *x, int n) {
+    double sum[3] = {0, 0, 0}, square[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    csim_real S[9], moment[3], V[9];
+    int i, a, b;
+    for (i = 0; i < n; i++)
+        for (a = 0; a < 3; a++) sum[a] += (double)x[3 * i + a] / n;
+    for (i = 0; i < n; i++)
+        for (a = 0; a < 3; a++)
+            for (b = 0; b < 3; b++)
+                square[3 * a + b] += ((double)x[3 * i + a] - sum[a]) * ((double)x[3 * i + b] - sum[b]);
+    for (a = 0; a < 9; a++) S[a] = (csim_real)square[a];
+    csimi_eigen_sym3(S, moment, V);
+    return moment[0] < moment[1] ? 1 - CSIMI_SQRT(csimi_max(0, moment[0]) / moment[1]) : 0;
+}
 
 /* Rest shape, masses, surface and graph of a checked definition into the scratch and behind the counts. */
 static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csimi_mesh_work *m,
@@ -49637,7 +49673,8 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     }
     out->blocks = csimi_pattern_build(nv, 6 * nt, m->pairs, m->row, m->col, m->diag, 12 * nt + nv, &needed, m->ints);
     out->aggregates = csimi_aggregate(nv, m->row, m->col, m->x,
-                                      def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv),
+                                      def->aggregates ? csimi_imin(def->aggregates, nv)
+                                                      : csimi_default_aggregates(nv, csimi_flatness(m->x, nv)),
                                       m->aggregate, m->ints);
     return CSIM_OK;
 }
@@ -51135,7 +51172,7 @@ static void csimi_study_graph(const csim_cloth_def *def, csimi_cloth_work *m, in
             }
     *blocks = csimi_pattern_build(nv, pairs, m->pairs, m->row, m->col, m->diag, 2 * pairs + nv, &needed, m->ints);
     *aggregates = csimi_aggregate(nv, m->row, m->col, m->x,
-                                  def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv),
+                                  def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv, 0),
                                   m->aggregate, m->ints);
 }
 
@@ -53929,7 +53966,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
-    if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
+    if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes, c.tets ? 1 : 0) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
@@ -54438,7 +54475,7 @@ CSIMI_FN void csimi_springs_commit(csim_world *world, const csimi_step_frame *fr
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)
-CSIMI_FN int csimi_default_aggregates(int nodes) { return 0; }
+CSIMI_FN int csimi_default_aggregates(int nodes, csim_real flat) { return 0; }
 #endif
 
 #if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
