@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a312ef0721e3f371
+   Hash of the parts: 5c82cc5225c9e63a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -9809,7 +9809,8 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
 
 /* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
-/* The blocks of one element in A; those of rows that are not `mine` go into the sink. */
+/* The blocks of one element in A; those of rows that are not `mine` go into the sink [27], which keeps those before, on
+   and behind the diagonal apart. */
 static void csimi_tet_places(const csimi_state *s, const csim_block_matrix *A, int t, const bool *mine, csim_real *sink,
                              csim_real **block) {
     const int *node = s->tet + 4 * (size_t)t;
@@ -9818,7 +9819,7 @@ static void csimi_tet_places(const csimi_state *s, const csim_block_matrix *A, i
     for (a = 0; a < 4; a++, place += 4, block += 4) {
         csim_real *row = A->val + 9 * (size_t)A->row[node[a]];
         if (!mine[a]) {
-            block[0] = block[1] = block[2] = block[3] = sink;
+            for (b = 0; b < 4; b++) block[b] = sink + 9 * (b > a ? 2 : b == a);
             continue;
         }
         for (b = 0; b < 4; b++)
@@ -9832,7 +9833,7 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const int *node = s->tet + 4 * (size_t)t;
     const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * lame[2]), push = job->h * volume;
-    csim_real F[9], R[9], P[9], g[4][3], f[4][3], sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
+    csim_real F[9], R[9], P[9], g[4][3], f[4][3], sink[27] = {0}, *block[16];
     int a;
     csimi_tet_places(s, &job->system->A, t, mine, sink, block);
     csimi_tet_gradient(s, s->x, t, F);
@@ -9853,7 +9854,7 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
-    csim_real K[9], pull, ahead = volume * job->weight, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *block[16];
+    csim_real K[9], pull, ahead = volume * job->weight, sink[27] = {0}, *block[16];
     csimi_tet_view view;
     int a, b, i, j;
     csimi_tet_places(s, &job->system->A, t, mine, sink, block);
