@@ -32,10 +32,21 @@ CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const cs
 /* ---- AUTO */
 
 #ifndef CONDSIM_NO_COND
-/* Room for a second start, and then for the better of two results. */
+/* A second start, and then what is found from there; and the nearest of all answers that missed. */
+typedef struct csimi_others {
+    csim_solution start, nearest;
+    csim_certificate figures; /* of the nearest */
+    csim_result result;
+} csimi_others;
+
 static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
     csim_real *v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
     return csim_solution_of(v, CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts));
+}
+
+static void csimi_others_layout(csimi_others *others, csimi_arena *arena, int blocks, int contacts) {
+    others->start = csimi_solution_push(arena, blocks, contacts);
+    others->nearest = csimi_solution_push(arena, blocks, contacts);
 }
 
 /* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
@@ -66,6 +77,7 @@ static csim_problem_size csimi_second_size(const csim_problem_size *size) {
 CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     const csim_problem_size second = csimi_second_size(size);
     csimi_arena arena = csimi_arena_counting();
+    csimi_others others;
 #ifdef CONDSIM_NO_SWEEP
     size_t most = csimi_cond_bytes(size, params);
     (void)second;
@@ -75,7 +87,7 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     /* soft islands: sweeps through a factor */
     if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
-    (void)csimi_solution_push(&arena, size->blocks, size->contacts);
+    csimi_others_layout(&others, &arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
@@ -83,35 +95,49 @@ typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_p
                                 const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                 csim_error *error);
 
-/* One more attempt, from the start in other. A certified answer replaces the first; otherwise that stands, because with
-   virtual nodes a better figure is not yet a better motion. Of the iterations that max_iterations leaves it may take
-   one in share. */
+/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
+static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
+    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
+}
+
+/* Whether an answer that missed is nearer than all before. */
+static bool csimi_nearer(const csim_certificate *than, const csim_certificate *figures) {
+    return csim_certificate_worst(figures) < csim_certificate_worst(than);
+}
+
+/* One more attempt, from the start in others. A certified answer replaces the first; otherwise that stays where later
+   attempts go on from, and the nearest is told once all have missed. Of the iterations that max_iterations leaves it
+   may take one in share. */
 static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
-                                 int share, csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                 int share, csimi_arena *arena, const csim_tasks *tasks, csimi_others *others,
                                  csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csim_solver_params rest = *params;
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
-    /* only a certified answer may replace the first */
     rest.certify = 1;
     if (rest.max_iterations < 1) return CSIM_OK; /* max_iterations bounds the whole call */
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
-    status = solve(problem, &rest, arena, tasks, other, &second, error);
+    status = solve(problem, &rest, arena, tasks, &others->start, &second, error);
     csimi_pop(arena, mark);
     if (status == CSIM_BAD_PROBLEM) { /* too much is coupled for a factor: the first answer stands */
         if (error) CSIMI_MEMSET(error, 0, sizeof *error);
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
+    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate)) {
+        csimi_solution_take(problem, others->start.v, others->start.lambda, &others->nearest);
+        others->figures = second.certificate;
+        others->result = second.result;
+    }
     /* the work of both is told, whoever's answer stays */
     second.iterations += outcome->iterations;
     second.products += outcome->products;
     second.rejections += outcome->rejections;
     if (second.result == CSIM_RESULT_CONVERGED) {
-        csimi_solution_take(problem, other->v, other->lambda, solution);
+        csimi_solution_take(problem, others->start.v, others->start.lambda, solution);
         *outcome = second;
     } else {
         outcome->iterations = second.iterations;
@@ -119,11 +145,6 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         outcome->rejections = second.rejections;
     }
     return CSIM_OK;
-}
-
-/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
-static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
-    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
 enum { CSIMI_AUTO_FEW = 10 }; /* iterations by which COND has solved most of what it solves quickly */
@@ -154,7 +175,7 @@ static bool csimi_auto_couples(const csim_problem *problem) {
    where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
    the same start for what those have missed; one with joints gets the sweeps first. */
 static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
-                                    csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                    csimi_arena *arena, const csim_tasks *tasks, csimi_others *others,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     const bool couples = !sweeps && csimi_auto_couples(problem), joins = couples && csimi_auto_joins(problem);
@@ -169,7 +190,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     before.result = CSIM_RESULT_STALLED; /* nobody has tried */
 #ifndef CONDSIM_NO_SWEEP
     if (joins) /* half of what there is, so that COND may follow */
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, &before, error);
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, others, solution, &before, error);
 #endif
     if (!csimi_missed(status, &before)) {
         *outcome = before;
@@ -184,20 +205,19 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
     if (!joins && csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, others, solution, outcome, error);
 #endif
     if (!csimi_missed(status, outcome)) return status;
     /* COND goes on from where its few iterations ended, with what is left to the first attempt */
-    csimi_solution_take(problem, solution->v, solution->lambda, other);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+    csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, others, solution, outcome, error);
 }
 
 /* What SWEEP missed on a small island COND solves from the same start; what was missed still COND solves from rest with
    virtual nodes ten times softer, which leads past many a start that it gets lost from, and with what is left of the
-   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. other: a
-   second start, then the better of two results. */
+   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
-                                  const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
+                                  const csim_tasks *tasks, csimi_others *others, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
 #ifdef CONDSIM_NO_SWEEP
     const bool sweeps = false;
@@ -209,29 +229,39 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_take(problem, solution->v, solution->lambda, other); /* else other is null */
-    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
+    if (!arena->overflow) /* else they are null */
+        csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, others, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
-        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, others, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     /* from rest: the start itself may be what COND gets lost from */
-    CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
-    CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+    CSIMI_MEMSET(others->start.v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMSET(others->start.lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
-    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, others, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_take(problem, solution->v, solution->lambda, other);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+    csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, others, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
     const size_t mark = arena->used;
-    csim_solution other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
-    csim_status status = csimi_auto_run(problem, params, arena, tasks, &other, solution, outcome, error);
+    csimi_others others;
+    csim_status status;
+    csimi_others_layout(&others, arena, problem->A.n, problem->contact_count);
+    CSIMI_MEMSET(&others.figures, 0, sizeof others.figures);
+    others.figures.dynamics = (double)CSIMI_HUGE; /* nobody has missed */
+    status = csimi_auto_run(problem, params, arena, tasks, &others, solution, outcome, error);
+    if (csimi_missed(status, outcome) && csimi_nearer(&outcome->certificate, &others.figures)) {
+        csimi_solution_take(problem, others.nearest.v, others.nearest.lambda, solution);
+        outcome->certificate = others.figures;
+        outcome->result = others.result;
+    }
     csimi_pop(arena, mark);
     return status;
 }
