@@ -8,6 +8,10 @@
    There lambda'(u + phi) <= 0 (s times the slope of q along itself), so that contacts do the work -lambda'phi at most:
    what stabilisation asked for, and nothing where gaps are open.
 
+   One impulse that is far too large makes both shares small, and that would take the floor away from under everything
+   else: bodies would fall through. From there on every contact goes its own way, by steps that each lower q, so that
+   the others press again. Whatever a solve left, lambda'(u + phi) <= 0 is what stays of it.
+
    Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
    Where they are far larger than what is asked of contacts, in their place comes the answer where every contact gives
    way, by give = CSIMI_GIVE times its mobility: the least over v of
@@ -19,13 +23,13 @@
    lift, as contacts of the proximal law do. The compliant problem is that of Castro, Permenter and Han 2022. */
 #include "private.h"
 
-/* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
-   floor away from under everything else: bodies would fall through. */
+/* Where less than this is left of all impulses together, one of them is far too large. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3) /* of the mobility: as soft as a virtual node of gain 1000 */
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
 /* passes of the slip, Newton steps of a pass, conjugate gradients of a step; products of A in all */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+enum { CSIMI_SPREAD_STEPS = 10 }; /* of contacts on their own; a solve with A each */
 
 typedef struct csimi_restrainer {
     const csim_problem *p;
@@ -290,6 +294,48 @@ static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi
     }
 }
 
+/* As much of the impulses in rows as contacts gain nothing by, v their motion. */
+static void csimi_restrain_shrink(csimi_restrainer *k) {
+    const csimi_wide free = csimi_restrain_work(k->p, k->rows, k->free, true);
+    const csimi_wide work = csimi_restrain_work(k->p, k->rows, k->v, true);
+    const csim_real share = work > 0 && free < 0 ? (csim_real)(free / (free - work)) : 1;
+    int i;
+    for (i = 0; i < 3 * k->p->contact_count; ++i) k->rows[i] *= share;
+    for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] = k->free[i] + share * (k->v[i] - k->free[i]);
+}
+
+/* Down q from the impulses in rows, v their motion: every contact goes where its law would have it if its mobility were
+   all there is, and all of them by that share of the way at which q is least. */
+static bool csimi_restrain_spread(csimi_restrainer *k, const csim_tasks *tasks) {
+    const csim_problem *p = k->p;
+    int step, c, i;
+    for (step = 0; step < CSIMI_SPREAD_STEPS; ++step) {
+        csimi_wide fall = 0, curve, share;
+        for (c = 0; c < p->contact_count; ++c) {
+            const csim_real *lambda = k->rows + 3 * (ptrdiff_t)c;
+            csim_real u[3], t[3], *way = k->lambda + 3 * (ptrdiff_t)c;
+            (void)csimi_contact_motion(p, p->contacts + c, k->v, u);
+            for (i = 0; i < 3; ++i) {
+                u[i] += p->contacts[c].phi[i];
+                t[i] = lambda[i] - CSIMI_GIVE / k->give[c] * u[i];
+            }
+            csimi_restrain_project(p->contacts + c, t, way);
+            for (i = 0; i < 3; ++i) {
+                way[i] -= lambda[i];
+                fall -= (csimi_wide)way[i] * (csimi_wide)u[i];
+            }
+        }
+        if (!(fall > 0)) break;
+        if (!csimi_restrain_motion(k, false, k->lambda, k->own, tasks)) return false;
+        curve = csimi_restrain_work(p, k->lambda, k->own, false);
+        share = curve > fall ? fall / curve : 1;
+        for (i = 0; i < 3 * p->contact_count; ++i) k->rows[i] += (csim_real)share * k->lambda[i];
+        for (i = 0; i < 3 * p->A.n; ++i) k->v[i] += (csim_real)share * k->own[i];
+    }
+    csimi_restrain_shrink(k);
+    return true;
+}
+
 static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from, csim_real *to) {
     int c;
     for (c = 0; c < p->contact_count; ++c) {
@@ -368,14 +414,14 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
     }
     if (ok) csimi_restrain_shares(G, g, s);
-    ok = ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST;
     if (ok) { /* in place of the first, until it is certified */
         for (i = 0; i < m; ++i)
             k.rows[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
             k.v[i] = (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
+        if (s[0] + s[1] < CSIMI_RESTRAIN_LEAST) ok = csimi_restrain_spread(&k, tasks);
         outcome->products += k.products;
-        ok = csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
+        ok = ok && csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
     if (ok) csimi_solution_take(p, k.v, k.rows, solution);
     csimi_pop(arena, mark);
