@@ -105,9 +105,12 @@ static bool csimi_nearer(const csim_certificate *than, const csim_certificate *f
     return csim_certificate_worst(figures) < csim_certificate_worst(than);
 }
 
-/* One more attempt, from the start in others. A certified answer replaces the first; otherwise that stays where later
-   attempts go on from, and the nearest is told once all have missed. Of the iterations that max_iterations leaves it
-   may take one in share. */
+/* Up to this the first answer stands: it may be as near as a world asks, which asks solvers for more. */
+static const double CSIMI_AUTO_NEAR = 1e-3;
+
+/* One more attempt, from the start in others. A certified answer replaces the first; otherwise that stays, as where
+   later attempts go on from, and the nearest is told once all have missed. Of the iterations that max_iterations leaves
+   it may take one in share. */
 static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
                                  int share, csimi_arena *arena, const csim_tasks *tasks, csimi_others *others,
                                  csim_solution *solution, csim_outcome *outcome, csim_error *error) {
@@ -257,7 +260,8 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
     CSIMI_MEMSET(&others.figures, 0, sizeof others.figures);
     others.figures.dynamics = (double)CSIMI_HUGE; /* nobody has missed */
     status = csimi_auto_run(problem, params, arena, tasks, &others, solution, outcome, error);
-    if (csimi_missed(status, outcome) && csimi_nearer(&outcome->certificate, &others.figures)) {
+    if (csimi_missed(status, outcome) && csim_certificate_worst(&outcome->certificate) > CSIMI_AUTO_NEAR &&
+        csimi_nearer(&outcome->certificate, &others.figures)) {
         csimi_solution_take(problem, others.nearest.v, others.nearest.lambda, solution);
         outcome->certificate = others.figures;
         outcome->result = others.result;
