@@ -385,6 +385,33 @@ TEST(joints_at_nodes_are_swept) {
     }
 }
 
+/* Of answers that missed the nearest is told, with its own certificate: not what the first few iterations left. */
+TEST(the_nearest_of_those_that_missed_is_told) {
+    int trial, far = 0, nearer = 0;
+    for (trial = 0; trial < 100; trial++) {
+        csim_solver_params p = csim_default_solver_params();
+        csim_outcome o;
+        double first;
+        cp_make(24, cp_int(6, 12), CP_GENERAL, CSIM_LAW_STRICT, 1e3);
+        CASE("trial %d", trial);
+        p.tolerance = CSIM_R(TOL(1e-8, 1e-4));
+        p.solver = CSIM_SOLVER_COND;
+        p.max_iterations = 10;
+        o = cp_solve(&p, found_v, found_lambda);
+        first = own_figure();
+        p.solver = CSIM_SOLVER_AUTO;
+        p.max_iterations = 40;
+        o = cp_solve(&p, found_v, found_lambda);
+        if (o.result != CSIM_RESULT_CAP || !(first > 1e-3)) continue;
+        far++;
+        nearer += own_figure() < 0.5 * first;
+        CHECK(own_figure() <= first * (1 + TOL(1e-9, 1e-3)));
+        NEAR(csim_certificate_worst(&o.certificate), own_figure(), 1e-6 * own_figure());
+    }
+    printf("    %d of %d less than half as far\n", nearer, far);
+    CHECK(far > 10 && 2 * nearer > far);
+}
+
 /* A solve within the memory of its sizes never runs out of it: COND as a second chance has room for 2048 terms, and
    contacts of deep trees have more. What SWEEP missed stays. */
 TEST(a_miss_with_many_terms_is_no_lack_of_memory) {

@@ -8,9 +8,9 @@
    There lambda'(u + phi) <= 0 (s times the slope of q along itself), so that contacts do the work -lambda'phi at most:
    what stabilisation asked for, and nothing where gaps are open.
 
-   One impulse that is far too large makes both shares small, and that would take the floor away from under everything
-   else: bodies would fall through. From there on every contact goes its own way, by steps that each lower q, so that
-   the others press again. Whatever a solve left, lambda'(u + phi) <= 0 is what stays of it.
+   One impulse that is far too large makes the share of its iterate small, and that would take the floor away from under
+   everything else: bodies would fall through. From there on every contact goes its own way, by steps that each lower q,
+   so that the others press again. Whatever a solve left, lambda'(u + phi) <= 0 holds of what is kept.
 
    Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
    Where they are far larger than what is asked of contacts, in their place comes the answer where every contact gives
@@ -23,7 +23,7 @@
    lift, as contacts of the proximal law do. The compliant problem is that of Castro, Permenter and Han 2022. */
 #include "private.h"
 
-/* Where less than this is left of all impulses together, one of them is far too large. */
+/* Where less than this is left of the best iterate, one of its impulses is far too large. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3) /* of the mobility: as soft as a virtual node of gain 1000 */
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
@@ -419,7 +419,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
             k.rows[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
             k.v[i] = (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
-        if (s[0] + s[1] < CSIMI_RESTRAIN_LEAST) ok = csimi_restrain_spread(&k, tasks);
+        if (s[0] < CSIMI_RESTRAIN_LEAST) ok = csimi_restrain_spread(&k, tasks);
         outcome->products += k.products;
         ok = ok && csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
