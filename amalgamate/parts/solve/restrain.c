@@ -227,21 +227,23 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
     (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. */
-static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y,
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly, where
+   one pass is to do. */
+static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y, int passes,
                                   const csim_tasks *tasks) {
+    const csim_real rest = passes > 1 ? CSIM_R(1e-8) : CSIM_R(1e-3);
     const csim_problem *p = k->p;
     const int m = 3 * p->A.n;
     int pass, i, count;
     CSIMI_MEMSET(y, 0, (size_t)m * sizeof *y);
-    for (pass = 0; pass < 2; ++pass) {
+    for (pass = 0; pass < passes; ++pass) {
         csimi_problem_load(p, lambda, k->sum);
         if (!with_b)
             for (i = 0; i < m; ++i) k->sum[i] -= (csimi_wide)p->b[i];
         csimi_less_product(&p->A, y, k->sum);
         for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
         CSIMI_MEMSET(k->way, 0, (size_t)m * sizeof *y);
-        count = csimi_pcg(&p->A, k->next, k->way, CSIM_R(1e-8), 2 * m + 200, k->krylov, tasks);
+        count = csimi_pcg(&p->A, k->next, k->way, rest, 2 * m + 200, k->krylov, tasks);
         if (count < 0) return false;
         k->products += count + 1;
         for (i = 0; i < m; ++i) y[i] += k->way[i];
@@ -326,12 +328,14 @@ static bool csimi_restrain_spread(csimi_restrainer *k, const csim_tasks *tasks) 
             }
         }
         if (!(fall > 0)) break;
-        if (!csimi_restrain_motion(k, false, k->lambda, k->own, tasks)) return false;
+        if (!csimi_restrain_motion(k, false, k->lambda, k->own, 1, tasks)) return false;
         curve = csimi_restrain_work(p, k->lambda, k->own, false);
         share = curve > fall ? fall / curve : 1;
         for (i = 0; i < 3 * p->contact_count; ++i) k->rows[i] += (csim_real)share * k->lambda[i];
         for (i = 0; i < 3 * p->A.n; ++i) k->v[i] += (csim_real)share * k->own[i];
     }
+    if (!csimi_restrain_motion(k, false, k->rows, k->v, 2, tasks)) return false;
+    for (i = 0; i < 3 * p->A.n; ++i) k->v[i] += k->free[i];
     csimi_restrain_shrink(k);
     return true;
 }
@@ -406,10 +410,10 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
                 CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         }
         csimi_restrain_feasible(p, start, k.lambda);
-        ok = csimi_restrain_motion(&k, true, NULL, k.free, tasks);
+        ok = csimi_restrain_motion(&k, true, NULL, k.free, 2, tasks);
     }
     for (i = 0; i < 2 && ok; ++i) {
-        ok = csimi_restrain_motion(&k, false, lambda[i], v[i], tasks);
+        ok = csimi_restrain_motion(&k, false, lambda[i], v[i], 2, tasks);
         g[i] = csimi_restrain_work(p, lambda[i], k.free, true); /* lambda'(J A^-1 b + phi) */
         for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
     }
