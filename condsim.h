@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5c82cc5225c9e63a
+   Hash of the parts: 5adce23185cf3067
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5365,8 +5365,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
    motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
-   with the certificate. False, and as it was: A is not positive definite, half of the impulses would be lost, or
-   what replaces it has no certificate. */
+   with the certificate. False, and as it was: A is not positive definite, or what replaces it has no certificate. */
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
 CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
                              const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
@@ -31800,10 +31799,21 @@ CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const cs
 /* ---- AUTO */
 
 #ifndef CONDSIM_NO_COND
-/* Room for a second start, and then for the better of two results. */
+/* A second start, and then what is found from there; and the nearest of all answers that missed. */
+typedef struct csimi_others {
+    csim_solution start, nearest;
+    csim_certificate figures; /* of the nearest */
+    csim_result result;
+} csimi_others;
+
 static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
     csim_real *v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
     return csim_solution_of(v, CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts));
+}
+
+static void csimi_others_layout(csimi_others *others, csimi_arena *arena, int blocks, int contacts) {
+    others->start = csimi_solution_push(arena, blocks, contacts);
+    others->nearest = csimi_solution_push(arena, blocks, contacts);
 }
 
 /* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
@@ -31834,6 +31844,7 @@ static csim_problem_size csimi_second_size(const csim_problem_size *size) {
 CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     const csim_problem_size second = csimi_second_size(size);
     csimi_arena arena = csimi_arena_counting();
+    csimi_others others;
 #ifdef CONDSIM_NO_SWEEP
     size_t most = csimi_cond_bytes(size, params);
     (void)second;
@@ -31843,7 +31854,7 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
     /* soft islands: sweeps through a factor */
     if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
-    (void)csimi_solution_push(&arena, size->blocks, size->contacts);
+    csimi_others_layout(&others, &arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most; /* a sum that would wrap */
 }
 
@@ -31851,35 +31862,52 @@ typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_p
                                 const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                 csim_error *error);
 
-/* One more attempt, from the start in other. A certified answer replaces the first; otherwise that stands, because with
-   virtual nodes a better figure is not yet a better motion. Of the iterations that max_iterations leaves it may take
-   one in share. */
+/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
+static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
+    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
+}
+
+/* Whether an answer that missed is nearer than all before. */
+static bool csimi_nearer(const csim_certificate *than, const csim_certificate *figures) {
+    return csim_certificate_worst(figures) < csim_certificate_worst(than);
+}
+
+/* Up to this the first answer stands: it may be as near as a world asks, which asks solvers for more. */
+static const double CSIMI_AUTO_NEAR = 1e-3;
+
+/* One more attempt, from the start in others. A certified answer replaces the first; otherwise that stays, as where
+   later attempts go on from, and the nearest is told once all have missed. Of the iterations that max_iterations leaves
+   it may take one in share. */
 static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
-                                 int share, csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                 int share, csimi_arena *arena, const csim_tasks *tasks, csimi_others *others,
                                  csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csim_solver_params rest = *params;
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
-    /* only a certified answer may replace the first */
     rest.certify = 1;
     if (rest.max_iterations < 1) return CSIM_OK; /* max_iterations bounds the whole call */
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
-    status = solve(problem, &rest, arena, tasks, other, &second, error);
+    status = solve(problem, &rest, arena, tasks, &others->start, &second, error);
     csimi_pop(arena, mark);
     if (status == CSIM_BAD_PROBLEM) { /* too much is coupled for a factor: the first answer stands */
         if (error) CSIMI_MEMSET(error, 0, sizeof *error);
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
+    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate)) {
+        csimi_solution_take(problem, others->start.v, others->start.lambda, &others->nearest);
+        others->figures = second.certificate;
+        others->result = second.result;
+    }
     /* the work of both is told, whoever's answer stays */
     second.iterations += outcome->iterations;
     second.products += outcome->products;
     second.rejections += outcome->rejections;
     if (second.result == CSIM_RESULT_CONVERGED) {
-        csimi_solution_take(problem, other->v, other->lambda, solution);
+        csimi_solution_take(problem, others->start.v, others->start.lambda, solution);
         *outcome = second;
     } else {
         outcome->iterations = second.iterations;
@@ -31887,11 +31915,6 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         outcome->rejections = second.rejections;
     }
     return CSIM_OK;
-}
-
-/* CAP or STALLED. Numbers that are not finite come from the data: no other solver mends them. */
-static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
-    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
 enum { CSIMI_AUTO_FEW = 10 }; /* iterations by which COND has solved most of what it solves quickly */
@@ -31922,7 +31945,7 @@ static bool csimi_auto_couples(const csim_problem *problem) {
    where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
    the same start for what those have missed; one with joints gets the sweeps first. */
 static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
-                                    csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                    csimi_arena *arena, const csim_tasks *tasks, csimi_others *others,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     const bool couples = !sweeps && csimi_auto_couples(problem), joins = couples && csimi_auto_joins(problem);
@@ -31937,7 +31960,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     before.result = CSIM_RESULT_STALLED; /* nobody has tried */
 #ifndef CONDSIM_NO_SWEEP
     if (joins) /* half of what there is, so that COND may follow */
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, &before, error);
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, others, solution, &before, error);
 #endif
     if (!csimi_missed(status, &before)) {
         *outcome = before;
@@ -31952,20 +31975,19 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
     if (!joins && csimi_missed(status, outcome)) /* half of what is left, so that COND may go on */
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, others, solution, outcome, error);
 #endif
     if (!csimi_missed(status, outcome)) return status;
     /* COND goes on from where its few iterations ended, with what is left to the first attempt */
-    csimi_solution_take(problem, solution->v, solution->lambda, other);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+    csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, others, solution, outcome, error);
 }
 
 /* What SWEEP missed on a small island COND solves from the same start; what was missed still COND solves from rest with
    virtual nodes ten times softer, which leads past many a start that it gets lost from, and with what is left of the
-   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. other: a
-   second start, then the better of two results. */
+   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
-                                  const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
+                                  const csim_tasks *tasks, csimi_others *others, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
 #ifdef CONDSIM_NO_SWEEP
     const bool sweeps = false;
@@ -31977,29 +31999,40 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     const size_t mark = arena->used;
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
-    if (!arena->overflow) csimi_solution_take(problem, solution->v, solution->lambda, other); /* else other is null */
-    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
+    if (!arena->overflow) /* else they are null */
+        csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, others, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
     if (sweeps)
-        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, others, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     /* from rest: the start itself may be what COND gets lost from */
-    CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
-    CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+    CSIMI_MEMSET(others->start.v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMSET(others->start.lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.spring.gain = csimi_max(1, params->spring.gain / 10); /* 1 is the least gain allowed */
-    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, others, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_take(problem, solution->v, solution->lambda, other);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+    csimi_solution_take(problem, solution->v, solution->lambda, &others->start);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, others, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
     const size_t mark = arena->used;
-    csim_solution other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
-    csim_status status = csimi_auto_run(problem, params, arena, tasks, &other, solution, outcome, error);
+    csimi_others others;
+    csim_status status;
+    csimi_others_layout(&others, arena, problem->A.n, problem->contact_count);
+    CSIMI_MEMSET(&others.figures, 0, sizeof others.figures);
+    others.figures.dynamics = (double)CSIMI_HUGE; /* nobody has missed */
+    status = csimi_auto_run(problem, params, arena, tasks, &others, solution, outcome, error);
+    if (csimi_missed(status, outcome) && csim_certificate_worst(&outcome->certificate) > CSIMI_AUTO_NEAR &&
+        csimi_nearer(&outcome->certificate, &others.figures)) {
+        csimi_solution_take(problem, others.nearest.v, others.nearest.lambda, solution);
+        outcome->certificate = others.figures;
+        outcome->result = others.result;
+    }
     csimi_pop(arena, mark);
     return status;
 }
@@ -33661,6 +33694,10 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
    There lambda'(u + phi) <= 0 (s times the slope of q along itself), so that contacts do the work -lambda'phi at most:
    what stabilisation asked for, and nothing where gaps are open.
 
+   One impulse that is far too large makes the share of its iterate small, and that would take the floor away from under
+   everything else: bodies would fall through. From there on every contact goes its own way, by steps that each lower q,
+   so that the others press again. Whatever a solve left, lambda'(u + phi) <= 0 holds of what is kept.
+
    Of a body squeezed between two walls the best iterate's impulses grow without end, and no share of them is of use.
    Where they are far larger than what is asked of contacts, in their place comes the answer where every contact gives
    way, by give = CSIMI_GIVE times its mobility: the least over v of
@@ -33671,13 +33708,13 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
    method with a line search gets there. slip is mu |u_t| of the pass before (de Saxce), so that what slides does not
    lift, as contacts of the proximal law do. The compliant problem is that of Castro, Permenter and Han 2022. */
 
-/* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
-   floor away from under everything else: bodies would fall through. */
+/* Where less than this is left of the best iterate, one of its impulses is far too large. */
 #define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 #define CSIMI_GIVE CSIM_R(1e-3) /* of the mobility: as soft as a virtual node of gain 1000 */
 #define CSIMI_GIVE_FAR CSIMI_WIDE(100) /* squares of impulses, over those that suffice: of no use */
 /* passes of the slip, Newton steps of a pass, conjugate gradients of a step; products of A in all */
 enum { CSIMI_GIVE_PASSES = 3, CSIMI_GIVE_STEPS = 30, CSIMI_GIVE_INNER = 100, CSIMI_GIVE_PRODUCTS = 2000 };
+enum { CSIMI_SPREAD_STEPS = 10 }; /* of contacts on their own; a solve with A each */
 
 typedef struct csimi_restrainer {
     const csim_problem *p;
@@ -33875,21 +33912,23 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
     (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. */
-static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y,
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly, where
+   one pass is to do. */
+static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y, int passes,
                                   const csim_tasks *tasks) {
+    const csim_real rest = passes > 1 ? CSIM_R(1e-8) : CSIM_R(1e-3);
     const csim_problem *p = k->p;
     const int m = 3 * p->A.n;
     int pass, i, count;
     CSIMI_MEMSET(y, 0, (size_t)m * sizeof *y);
-    for (pass = 0; pass < 2; ++pass) {
+    for (pass = 0; pass < passes; ++pass) {
         csimi_problem_load(p, lambda, k->sum);
         if (!with_b)
             for (i = 0; i < m; ++i) k->sum[i] -= (csimi_wide)p->b[i];
         csimi_less_product(&p->A, y, k->sum);
         for (i = 0; i < m; ++i) k->next[i] = (csim_real)k->sum[i];
         CSIMI_MEMSET(k->way, 0, (size_t)m * sizeof *y);
-        count = csimi_pcg(&p->A, k->next, k->way, CSIM_R(1e-8), 2 * m + 200, k->krylov, tasks);
+        count = csimi_pcg(&p->A, k->next, k->way, rest, 2 * m + 200, k->krylov, tasks);
         if (count < 0) return false;
         k->products += count + 1;
         for (i = 0; i < m; ++i) y[i] += k->way[i];
@@ -33940,6 +33979,50 @@ static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi
         s[0] = x[0];
         s[1] = x[1];
     }
+}
+
+/* As much of the impulses in rows as contacts gain nothing by, v their motion. */
+static void csimi_restrain_shrink(csimi_restrainer *k) {
+    const csimi_wide free = csimi_restrain_work(k->p, k->rows, k->free, true);
+    const csimi_wide work = csimi_restrain_work(k->p, k->rows, k->v, true);
+    const csim_real share = work > 0 && free < 0 ? (csim_real)(free / (free - work)) : 1;
+    int i;
+    for (i = 0; i < 3 * k->p->contact_count; ++i) k->rows[i] *= share;
+    for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] = k->free[i] + share * (k->v[i] - k->free[i]);
+}
+
+/* Down q from the impulses in rows, v their motion: every contact goes where its law would have it if its mobility were
+   all there is, and all of them by that share of the way at which q is least. */
+static bool csimi_restrain_spread(csimi_restrainer *k, const csim_tasks *tasks) {
+    const csim_problem *p = k->p;
+    int step, c, i;
+    for (step = 0; step < CSIMI_SPREAD_STEPS; ++step) {
+        csimi_wide fall = 0, curve, share;
+        for (c = 0; c < p->contact_count; ++c) {
+            const csim_real *lambda = k->rows + 3 * (ptrdiff_t)c;
+            csim_real u[3], t[3], *way = k->lambda + 3 * (ptrdiff_t)c;
+            (void)csimi_contact_motion(p, p->contacts + c, k->v, u);
+            for (i = 0; i < 3; ++i) {
+                u[i] += p->contacts[c].phi[i];
+                t[i] = lambda[i] - CSIMI_GIVE / k->give[c] * u[i];
+            }
+            csimi_restrain_project(p->contacts + c, t, way);
+            for (i = 0; i < 3; ++i) {
+                way[i] -= lambda[i];
+                fall -= (csimi_wide)way[i] * (csimi_wide)u[i];
+            }
+        }
+        if (!(fall > 0)) break;
+        if (!csimi_restrain_motion(k, false, k->lambda, k->own, 1, tasks)) return false;
+        curve = csimi_restrain_work(p, k->lambda, k->own, false);
+        share = curve > fall ? fall / curve : 1;
+        for (i = 0; i < 3 * p->contact_count; ++i) k->rows[i] += (csim_real)share * k->lambda[i];
+        for (i = 0; i < 3 * p->A.n; ++i) k->v[i] += (csim_real)share * k->own[i];
+    }
+    if (!csimi_restrain_motion(k, false, k->rows, k->v, 2, tasks)) return false;
+    for (i = 0; i < 3 * p->A.n; ++i) k->v[i] += k->free[i];
+    csimi_restrain_shrink(k);
+    return true;
 }
 
 static void csimi_restrain_feasible(const csim_problem *p, const csim_real *from, csim_real *to) {
@@ -34012,22 +34095,22 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
                 CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         }
         csimi_restrain_feasible(p, start, k.lambda);
-        ok = csimi_restrain_motion(&k, true, NULL, k.free, tasks);
+        ok = csimi_restrain_motion(&k, true, NULL, k.free, 2, tasks);
     }
     for (i = 0; i < 2 && ok; ++i) {
-        ok = csimi_restrain_motion(&k, false, lambda[i], v[i], tasks);
+        ok = csimi_restrain_motion(&k, false, lambda[i], v[i], 2, tasks);
         g[i] = csimi_restrain_work(p, lambda[i], k.free, true); /* lambda'(J A^-1 b + phi) */
         for (j = 0; j <= i; ++j) G[i][j] = G[j][i] = csimi_restrain_work(p, lambda[i], v[j], false);
     }
     if (ok) csimi_restrain_shares(G, g, s);
-    ok = ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST;
     if (ok) { /* in place of the first, until it is certified */
         for (i = 0; i < m; ++i)
             k.rows[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
             k.v[i] = (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
+        if (s[0] < CSIMI_RESTRAIN_LEAST) ok = csimi_restrain_spread(&k, tasks);
         outcome->products += k.products;
-        ok = csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
+        ok = ok && csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
     if (ok) csimi_solution_take(p, k.v, k.rows, solution);
     csimi_pop(arena, mark);
@@ -43950,8 +44033,10 @@ CSIMI_FN bool csimi_joints_correct(csim_world *w, csimi_step_frame *f, const csi
     csimi_joints_measure(w, f, c->miss);
     csimi_joints_turned(w, f, c->before, c->moved);
     for (i = 0; i < f->island_count; i++) {
-        const bool turns = !late && c->moved[i] > CSIMI_JOINT_SETTLED;
-        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), late);
+        /* what a solve has missed ends once it does not pay: corrections that grow would be work asked of the joints */
+        const bool ends = late || f->missed[f->island_blocks[f->island_first[i]]];
+        const bool turns = !ends && c->moved[i] > CSIMI_JOINT_SETTLED;
+        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), ends);
         /* half a correction breaks cycles */
         c->share[i] = c->again[i] == CSIMI_AGAIN_TURNED && c->miss[i] > CSIM_R(0.7) * c->before[i] ? CSIM_R(0.5) : 1;
         c->before[i] = c->miss[i];
