@@ -194,7 +194,7 @@ static bool restrain_once(double factor, double begun) {
         csim_project(cp.p.contacts + c, 0, lambda + 3 * c, lambda + 3 * c);
         for (r = 3 * c; r < 3 * c + 3; r++) first[r] = (double)lambda[r], second[r] = (double)start[r];
     }
-    memset(v, 0, sizeof v);
+    for (r = 0; r < SIZE; r++) v[r] = CSIM_R(1e3); /* far more than b gives */
     if (!restrain(start, v, lambda)) return false;
     for (r = 0; r < ROWS; r++) kept[r] = (double)lambda[r];
     feasible(lambda);
@@ -247,6 +247,36 @@ TEST(where_shares_are_small_contacts_go_their_own_ways) {
         CHECK(own < most && own < 0.2 * q); /* below 0, and exact impulses have the least or little more */
     }
     CHECK(few > 8);
+}
+
+/* The same impulses beside a motion that is nearly the one asked for: it does no harm, and stays. */
+TEST(a_motion_that_gains_nothing_stays) {
+    int trial, r, stayed = 0;
+    for (trial = 0; trial < 24; trial++) {
+        csim_real v[SIZE], lambda[ROWS], start[ROWS], left[SIZE];
+        double exact[ROWS], motion_of[SIZE], q, work, free[SIZE], b[SIZE], gain = 0, most = 0;
+        int i;
+        cp_make(NODES, TOUCHES, CP_GENERAL, CSIM_LAW_STRICT, 10);
+        dense();
+        for (r = 0; r < ROWS; r++) lambda[r] = cp.lambda[r], start[r] = 0, exact[r] = (double)cp.lambda[r];
+        for (r = 0; r < 3; r++) lambda[3 * (trial % TOUCHES) + r] *= 20;
+        motion(exact, motion_of, &q);
+        for (i = 0; i < SIZE; i++) v[i] = left[i] = CSIM_R(0.98 * motion_of[i]), b[i] = (double)cp.p.b[i];
+        gauss(b, free);
+        for (i = 0; i < SIZE; i++) {
+            most += 1e-3 * b[i] * free[i];
+            gain -= (double)v[i] * b[i];
+            for (r = 0; r < SIZE; r++) gain += (double)v[i] * A[i][r] * (double)v[r];
+        }
+        if (restrain(start, v, lambda)) continue;
+        stayed++;
+        CASE("trial %d", trial);
+        for (r = 0; r < ROWS; r++) exact[r] = (double)lambda[r];
+        work = motion(exact, motion_of, &q);
+        CHECK(work > 2 * q && gain <= most * (1 + TOL(1e-9, 1e-3))); /* a share of less than a half */
+        for (i = 0; i < SIZE; i++) CHECK(v[i] >= left[i] && v[i] <= left[i]);
+    }
+    CHECK(stayed > 4);
 }
 
 /* Impulses of no use, from a start without: what is kept is the answer where contacts give way, or a share of it. */

@@ -769,7 +769,8 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
    motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
-   with the certificate. False, and as it was: A is not positive definite, or what replaces it has no certificate. */
+   with the certificate. False, and as it was: A is not positive definite, what replaces it has no certificate, or
+   little of it would be left of impulses whose motion does no harm. */
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
 CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
                              const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);

@@ -296,6 +296,18 @@ static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi
     }
 }
 
+/* Whether v, which a solve has left without the exact motion of its impulses, gains nothing by itself: beside b the
+   impulses do the work v'(A v - b) on it, and up to a thousandth of b'A^-1 b is no matter. */
+static bool csimi_restrain_harmless(csimi_restrainer *k, const csim_real *v, const csim_tasks *tasks) {
+    const csim_problem *p = k->p;
+    const int n = 3 * p->A.n;
+    if (!csimi_all_finite(v, n)) return false;
+    csimi_product(&p->A, v, k->own, tasks);
+    k->products++;
+    return csimi_sum_dot(n, v, k->own) - csimi_sum_dot(n, v, p->b) <=
+           CSIMI_WIDE(1e-3) * csimi_sum_dot(n, p->b, k->free);
+}
+
 /* As much of the impulses in rows as contacts gain nothing by, v their motion. */
 static void csimi_restrain_shrink(csimi_restrainer *k) {
     const csimi_wide free = csimi_restrain_work(k->p, k->rows, k->free, true);
@@ -394,7 +406,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     csimi_wide G[2][2], g[2], s[2] = {0, 0};
     csim_real *lambda[2], *v[2];
     int i, j;
-    bool ok;
+    bool ok, gives = false;
     csimi_restrain_layout(&k, arena, p->A.n, p->contact_count);
     k.p = p;
     k.products = 0;
@@ -406,8 +418,8 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
         if (csimi_restrain_doubts(&k, k.rows)) {
             csimi_restrain_giving(&k);
             csimi_restrain_feasible(p, solution->lambda, k.rows); /* rows was scratch in there */
-            if (csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda))
-                CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
+            gives = csimi_sum_dot(m, k.rows, k.rows) > CSIMI_GIVE_FAR * csimi_sum_dot(m, k.lambda, k.lambda);
+            if (gives) CSIMI_MEMCPY(k.rows, k.lambda, (size_t)m * sizeof *start);
         }
         csimi_restrain_feasible(p, start, k.lambda);
         ok = csimi_restrain_motion(&k, true, NULL, k.free, 2, tasks);
@@ -423,7 +435,8 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
             k.rows[i] = (csim_real)(s[0] * (csimi_wide)lambda[0][i] + s[1] * (csimi_wide)lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
             k.v[i] = (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)v[0][i] + s[1] * (csimi_wide)v[1][i]);
-        if (s[0] < CSIMI_RESTRAIN_LEAST) ok = csimi_restrain_spread(&k, tasks);
+        if (s[0] < CSIMI_RESTRAIN_LEAST)
+            ok = (gives || !csimi_restrain_harmless(&k, solution->v, tasks)) && csimi_restrain_spread(&k, tasks);
         outcome->products += k.products;
         ok = ok && csimi_certify(p, k.v, k.rows, k.scratch, k.scratch_bytes, &outcome->certificate) == CSIM_OK;
     }
