@@ -89,6 +89,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
         CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
+    if (n->kept == 0) CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks); /* to try to stand */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -578,11 +579,16 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         p.solution.move = within.move;
     } else {
-        int solved = 0; /* its answer is asked the same once more */
-        while (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome) &&
-               solved++ == 0)
+        csimi_stillness rest =
+            csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
+        if (rest == CSIMI_ISLAND_SLOW)
+            rest = csimi_island_stand(w, f, block, &p.problem, f->contacts + f->island_contact_first[island], &params,
+                                      checked, worker, &p.solution, &a->outcome);
+        if (rest != CSIMI_ISLAND_RESTS)
             status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                          worker->error);
+        if (rest == CSIMI_ISLAND_MOVES && status == CSIM_OK) /* its answer is asked the same once more */
+            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);

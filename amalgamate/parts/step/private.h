@@ -550,11 +550,17 @@ typedef struct csimi_answer {
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
-/* rest.c: writes solution->v, and the result and certificate of the outcome, where it does. */
-CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
-                                 const csim_problem *problem, const csim_solver_params *params,
-                                 csim_status checked, csim_solution *solution, csimi_arena *arena,
-                                 csim_outcome *outcome);
+/* rest.c: writes solution->v, and the result and certificate of the outcome, where the island rests. */
+typedef enum csimi_stillness { CSIMI_ISLAND_MOVES, CSIMI_ISLAND_SLOW, CSIMI_ISLAND_RESTS } csimi_stillness;
+CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                            const csim_problem *problem, const csim_solver_params *params,
+                                            csim_status checked, csim_solution *solution, csimi_arena *arena,
+                                            csim_outcome *outcome);
+/* One that is slow, by a solve of its own; row: of the problem, which it leaves as they were. */
+CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                            csim_problem *problem, csim_contact *row,
+                                            const csim_solver_params *params, csim_status checked,
+                                            csimi_worker *worker, csim_solution *solution, csim_outcome *outcome);
 /* Bytes for what solves of an island leave to later ones of the step, where joints are closed by solving again. */
 CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);

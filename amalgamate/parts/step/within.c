@@ -167,7 +167,8 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own; /* of the budget, with what was reserved for it */
     csimi_within_start(f, c, false);
-    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
+    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome) ==
+        CSIMI_ISLAND_RESTS)
         return csimi_within_rest(pace, forced || left < own + each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS), c);
     if (!bodies && bounded)
         /* asked for by name, a frame goes through a factor whatever it costs */
