@@ -584,11 +584,12 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (rest == CSIMI_ISLAND_SLOW)
             rest = csimi_island_stand(w, f, block, &p.problem, f->contacts + f->island_contact_first[island], &params,
                                       checked, worker, &p.solution, &a->outcome);
-        if (rest != CSIMI_ISLAND_RESTS)
+        if (rest != CSIMI_ISLAND_RESTS) {
             status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                          worker->error);
-        if (rest == CSIMI_ISLAND_MOVES && status == CSIM_OK) /* its answer is asked the same once more */
+            /* its answer is asked the same once more */
             (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
+        }
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);

@@ -14,8 +14,8 @@ CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *w, const csimi_ste
     const csim_real good = w->def.solver.tolerance * CSIMI_REST_WITHIN(w);
     const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
     csim_certificate figure;
-    csim_real *still, speed = 0, force = 0, lost;
-    bool rests;
+    csim_real *still, speed = 0, force = 0;
+    double worst;
     int i, k;
     if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
         params->solver != CSIM_SOLVER_BOUNDED)
@@ -31,23 +31,26 @@ CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *w, const csimi_ste
             force += b * b / a;
         }
     if (!(speed <= good * good * force)) return CSIMI_ISLAND_MOVES; /* the cheap test first */
-    lost = speed > 0 ? CSIMI_SQRT(speed / force) : 0; /* momentum that the next step does not have to carry */
     still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
     CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
-    rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&
-            csim_certificate_worst(&figure) + (double)lost <= (double)good;
+    if (csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK)
+        worst = csim_certificate_worst(&figure);
+    else
+        worst = (double)CSIMI_HUGE;
     csimi_pop(arena, mark);
-    if (!rests) return CSIMI_ISLAND_SLOW;
+    if (!(worst <= (double)good))
+        return worst <= (double)w->def.solver.tolerance ? CSIMI_ISLAND_SLOW : CSIMI_ISLAND_MOVES;
     CSIMI_MEMSET(solution->v, 0, 3 * (size_t)p->A.n * sizeof *solution->v);
     o->certificate = figure;
     o->result = params->certify ? CSIM_RESULT_CONVERGED
-                                : csimi_leave_unchecked(csim_certificate_worst(&figure), &o->certificate);
+                                : csimi_leave_unchecked(worst, &o->certificate);
     return CSIMI_ISLAND_RESTS;
 }
 
-/* Impulses for an island to stand on that is slow and does not on those at hand, which are as coarse as a solve may
-   leave them. They are found finer, and without the pushing out of overlaps: in a pile some nanometres too deep that
-   is a hop, and the next step falls back. Whether the island stands is asked of its rows as they are. */
+/* Impulses to stand on for a slow island that stands on those at hand within the tolerance, but not as near as it has
+   to: they are as coarse as a solve may leave them. They are found finer, and without the pushing out of overlaps: in
+   a pile some nanometres too deep that is a hop, and the next step falls back. Whether the island stands is asked of
+   its rows as they are. */
 CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_step_frame *f, const int *block,
                                             csim_problem *p, csim_contact *row, const csim_solver_params *params,
                                             csim_status checked, csimi_worker *worker, csim_solution *solution,
