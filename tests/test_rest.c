@@ -47,9 +47,12 @@ TEST(a_pile_comes_to_rest_to_the_last_bit) {
     for (k = 0; k < 6; k++) {
         const csim_real tolerance = CSIM_R(k % 2 ? 1e-3 : TOL(1e-6, 1e-3));
         csim_world *w = world_of(tolerance, csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+        const csim_contact_info *contact;
         csim_body_id box[8];
         csim_vec3 was[8];
         csim_step_stats s;
+        double deepest = 0;
+        int count;
         CASE("pile %d", k);
         for (i = 0; i < 3 + k; i++)
             box[i] = put(w, cube(), CSIM_R(0.02) * (csim_real)((i * 7 + k) % 5),
@@ -60,6 +63,9 @@ TEST(a_pile_comes_to_rest_to_the_last_bit) {
         CHECK(s.result == CSIM_RESULT_CONVERGED && s.total_iterations == 0 && csim_world_rms_speed(w) <= 0);
         CHECK(csim_certificate_worst(&s.certificate) <= (double)tolerance);
         run(w, 200);
+        contact = csim_world_contacts(w, &count);
+        for (i = 0; i < count; i++) deepest = fmax(deepest, -(double)contact[i].gap);
+        CHECK(csim_world_stats(w).penetration == deepest); /* as deep as when it came to rest, to the last bit too */
         for (i = 0; i < 3 + k; i++) {
             const csim_vec3 now = at(w, box[i]);
             CHECK(now.x == was[i].x && now.y == was[i].y && now.z == was[i].z);

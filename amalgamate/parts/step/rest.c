@@ -61,7 +61,10 @@ CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_ste
     csim_solver_params fine = *params;
     csimi_stillness rest = CSIMI_ISLAND_SLOW;
     size_t i;
-    if (arena->overflow || !csimi_bodies_take(p)) return csimi_pop(arena, mark), CSIMI_ISLAND_SLOW; /* elsewhere it is dear */
+    if (arena->overflow || !csimi_bodies_take(p)) { /* elsewhere it is dear */
+        csimi_pop(arena, mark);
+        return CSIMI_ISLAND_SLOW;
+    }
     fine.tolerance = csimi_min(params->tolerance, w->def.solver.tolerance * CSIMI_REST_WITHIN(w) / 4);
     CSIMI_MEMCPY(lambda, solution->lambda, 3 * count * sizeof *lambda);
     CSIMI_MEMCPY(v, solution->v, blocks * sizeof *v);

@@ -19,6 +19,7 @@ typedef struct csimi_eye {
     csimi_detector filter;
     csim_real slack;
     csim_real *spin;          /* [shapes] most that turning moves */
+    unsigned char *stands;    /* [shapes] 1: not moved by a bit */
     csim_pose *pose;          /* [shapes] of those awake, after the step */
     csim_real *box;           /* [6 shapes] around the balls that hold them then */
     int *thrown, count;       /* [shapes] */
@@ -39,6 +40,7 @@ static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {
     e->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
+    e->stands = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
     e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
@@ -90,8 +92,12 @@ static void csimi_eye_shapes(csimi_eye *e) {
         csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
         csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
-        if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
+        e->stands[i] = s->body[s->shape_body[i]].motion == CSIM_STATIC;
+        if (!e->stands[i]) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
+            e->stands[i] = !csimi_differ(&from.position.x, &to.position.x, 3) &&
+                           !csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+            if (e->stands[i]) continue; /* it is where its contacts were found */
             e->spin[i] = csimi_turned(g, from, to);
             /* its contacts were looked for as far as the margin */
             if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
@@ -140,6 +146,10 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
                : 0;
 }
 
+static bool csimi_eye_stands(const csimi_eye *e, int shape) {
+    return csimi_lies(&e->w->store, e->w->store.shape_body[shape]) || e->stands[shape];
+}
+
 /* The contacts of one pair of shapes from first on: where they end. */
 static int csimi_eye_end(const csimi_eye *e, int first) {
     const csimi_found_contact *c = e->f->found;
@@ -155,14 +165,19 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
 /* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
 static void csimi_eye_planes(void *context, int begin, int end) {
     const csimi_eye *e = (const csimi_eye *)context;
+    const csimi_found_contact *c = e->f->found;
     int i, last;
     for (; begin < end; begin++) {
+        bool stand;
         /* a pair is done by the range that has the first of its contacts, whoever has the others */
         if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
+        /* where neither moves, gaps are what they were */
+        stand = csimi_eye_stands(e, c[begin].part_a) && csimi_eye_stands(e, c[begin].part_b);
         e->planes[begin] = -CSIMI_HUGE;
         for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
-            e->planes[begin] = csimi_max(e->planes[begin], -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL,
-                                                                         e->f->found + i));
+            e->planes[begin] = csimi_max(
+                e->planes[begin],
+                -(stand ? c[i].gap : csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c + i)));
     }
 }
 
