@@ -138,6 +138,16 @@ TEST(overlaps_of_rounding_push_nothing) {
     csim_destroy_world(w);
 }
 
+/* Depths are told after the step: of what stands by the gaps it had, of what was pushed out where it is now. */
+TEST(what_was_pushed_out_is_as_deep_as_it_is_now) {
+    csim_world *w = world_of(CSIM_R(TOL(5e-5, 1e-3)), csim_v3(0, 0, CSIM_R(-9.81)), CSIM_R(0.5));
+    const csim_body_id box = put(w, cube(), 0, CSIM_R(0.248), CSIM_R(0.5));
+    const csim_step_stats s = run(w, 1);
+    CHECK((double)at(w, box).z > 0.2481);
+    NEAR(s.penetration, 0.25 - (double)at(w, box).z, TOL(1e-9, 1e-6));
+    csim_destroy_world(w);
+}
+
 /* On a slope of 20 degrees, by the friction: a hundredth less than its tangent and the box slides as it must, with
    that hundredth of the weight's pull; a hundredth more and it stays. */
 TEST(a_slope_lets_go_at_the_angle_of_friction) {
