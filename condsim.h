@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d74cd1d71706a9c0
+   Hash of the parts: 455df6d9e22df411
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6927,11 +6927,17 @@ typedef struct csimi_answer {
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
-/* rest.c: writes solution->v, and the result and certificate of the outcome, where it does. */
-CSIMI_FN bool csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
-                                 const csim_problem *problem, const csim_solver_params *params,
-                                 csim_status checked, csim_solution *solution, csimi_arena *arena,
-                                 csim_outcome *outcome);
+/* rest.c: writes solution->v, and the result and certificate of the outcome, where the island rests. */
+typedef enum csimi_stillness { CSIMI_ISLAND_MOVES, CSIMI_ISLAND_SLOW, CSIMI_ISLAND_RESTS } csimi_stillness;
+CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                            const csim_problem *problem, const csim_solver_params *params,
+                                            csim_status checked, csim_solution *solution, csimi_arena *arena,
+                                            csim_outcome *outcome);
+/* One that is slow, by a solve of its own; row: of the problem, which it leaves as they were. */
+CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *world, const csimi_step_frame *frame, const int *block,
+                                            csim_problem *problem, csim_contact *row,
+                                            const csim_solver_params *params, csim_status checked,
+                                            csimi_worker *worker, csim_solution *solution, csim_outcome *outcome);
 /* Bytes for what solves of an island leave to later ones of the step, where joints are closed by solving again. */
 CSIMI_FN size_t csimi_island_shelf(const csimi_counts *n, const csim_solver_params *solver);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
@@ -44715,20 +44721,21 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
 
 /* Standing still under the impulses at hand, certified as any other answer is. What moves by more than the tolerance
    against the forces of a step is not looked at. */
-CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
-                                 const csim_problem *p, const csim_solver_params *params, csim_status checked,
-                                 csim_solution *solution, csimi_arena *arena, csim_outcome *o) {
+CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                            const csim_problem *p, const csim_solver_params *params,
+                                            csim_status checked, csim_solution *solution, csimi_arena *arena,
+                                            csim_outcome *o) {
     const csim_real good = w->def.solver.tolerance * CSIMI_REST_WITHIN(w);
     const size_t mark = arena->used, bytes = csim_certificate_bytes(p->A.n, p->contact_count);
     csim_certificate figure;
     csim_real *still, speed = 0, force = 0;
-    bool rests;
+    double worst;
     int i, k;
     if (params->solver != CSIM_SOLVER_AUTO && params->solver != CSIM_SOLVER_SWEEP &&
         params->solver != CSIM_SOLVER_BOUNDED)
-        return false;
+        return CSIMI_ISLAND_MOVES;
     /* theta < 1: v = 0 is no rest there but v_{k+1} = -v_k */
-    if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return false;
+    if (checked != CSIM_OK || f->theta < 1 || p->contact_count == 0) return CSIMI_ISLAND_MOVES;
     for (i = 0; i < p->A.n; i++)
         for (k = 0; k < 3; k++) {
             /* D = diag A: speed is |v_k|^2 in D, force |b|^2 in 1/D, about the mass times (g h)^2 */
@@ -44737,18 +44744,58 @@ CSIMI_FN bool csimi_island_rests(const csim_world *w, const csimi_step_frame *f,
             speed += a * v * v;
             force += b * b / a;
         }
-    if (!(speed <= good * good * force)) return false; /* the cheap test first */
+    if (!(speed <= good * good * force)) return CSIMI_ISLAND_MOVES; /* the cheap test first */
     still = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
     CSIMI_MEMSET(still, 0, 3 * (size_t)p->A.n * sizeof *still);
-    rests = csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK &&
-            csim_certificate_worst(&figure) <= (double)good;
+    if (csimi_certify(p, still, solution->lambda, csimi_push(arena, bytes, 1), bytes, &figure) == CSIM_OK)
+        worst = csim_certificate_worst(&figure);
+    else
+        worst = (double)CSIMI_HUGE;
     csimi_pop(arena, mark);
-    if (!rests) return false;
+    if (!(worst <= (double)good))
+        return worst <= (double)w->def.solver.tolerance ? CSIMI_ISLAND_SLOW : CSIMI_ISLAND_MOVES;
     CSIMI_MEMSET(solution->v, 0, 3 * (size_t)p->A.n * sizeof *solution->v);
     o->certificate = figure;
     o->result = params->certify ? CSIM_RESULT_CONVERGED
-                                : csimi_leave_unchecked(csim_certificate_worst(&figure), &o->certificate);
-    return true;
+                                : csimi_leave_unchecked(worst, &o->certificate);
+    return CSIMI_ISLAND_RESTS;
+}
+
+/* Impulses to stand on for a slow island that stands on those at hand within the tolerance, but not as near as it has
+   to: they are as coarse as a solve may leave them. They are found finer, and without the pushing out of overlaps: in
+   a pile some nanometres too deep that is a hop, and the next step falls back. Whether the island stands is asked of
+   its rows as they are. */
+CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                            csim_problem *p, csim_contact *row, const csim_solver_params *params,
+                                            csim_status checked, csimi_worker *worker, csim_solution *solution,
+                                            csim_outcome *o) {
+    csimi_arena *arena = worker->arena;
+    const size_t mark = arena->used, count = (size_t)p->contact_count, blocks = 3 * (size_t)p->A.n;
+    csim_real *phi = CSIMI_PUSH(arena, csim_real, 4 * count + blocks), *lambda = phi + count, *v = lambda + 3 * count;
+    csim_solver_params fine = *params;
+    csimi_stillness rest = CSIMI_ISLAND_SLOW;
+    size_t i;
+    if (arena->overflow || !csimi_bodies_take(p)) { /* elsewhere it is dear */
+        csimi_pop(arena, mark);
+        return CSIMI_ISLAND_SLOW;
+    }
+    fine.tolerance = csimi_min(params->tolerance, w->def.solver.tolerance * CSIMI_REST_WITHIN(w) / 4);
+    CSIMI_MEMCPY(lambda, solution->lambda, 3 * count * sizeof *lambda);
+    CSIMI_MEMCPY(v, solution->v, blocks * sizeof *v);
+    for (i = 0; i < count; i++) {
+        phi[i] = row[i].phi[0];
+        row[i].phi[0] = csimi_max(phi[i], 0);
+    }
+    if (csimi_problem_solve(p, &fine, arena, checked, worker->tasks, solution, o, worker->error) == CSIM_OK)
+        rest = CSIMI_ISLAND_RESTS; /* to be looked at */
+    for (i = 0; i < count; i++) row[i].phi[0] = phi[i];
+    if (rest == CSIMI_ISLAND_RESTS) rest = csimi_island_rests(w, f, block, p, params, checked, solution, arena, o);
+    if (rest != CSIMI_ISLAND_RESTS) {
+        CSIMI_MEMCPY(solution->lambda, lambda, 3 * count * sizeof *lambda);
+        CSIMI_MEMCPY(solution->v, v, blocks * sizeof *v);
+    }
+    csimi_pop(arena, mark);
+    return rest;
 }
 
 #undef CSIMI_REST_WITHIN
@@ -44922,7 +44969,8 @@ CSIMI_FN csim_status csimi_within_try(const csim_world *w, const csimi_step_fram
     a->own = f->again ? 0 : own;
     left = w->def.budget - f->work - f->reserved + a->own; /* of the budget, with what was reserved for it */
     csimi_within_start(f, c, false);
-    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome))
+    if (csimi_island_rests(w, f, c->block, c->problem, params, c->checked, c->solution, worker->arena, &a->outcome) ==
+        CSIMI_ISLAND_RESTS)
         return csimi_within_rest(pace, forced || left < own + each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS), c);
     if (!bodies && bounded)
         /* asked for by name, a frame goes through a factor whatever it costs */
@@ -45077,6 +45125,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
         CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
+    if (n->kept == 0) CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks); /* to try to stand */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
@@ -45566,11 +45615,17 @@ CSIMI_FN csim_status csimi_solve_island(const csim_world *w, csimi_step_frame *f
         if (status == CSIM_OK) status = csimi_within_end(w, f, &within, &params, worker, a);
         p.solution.move = within.move;
     } else {
-        int solved = 0; /* its answer is asked the same once more */
-        while (!csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome) &&
-               solved++ == 0)
+        csimi_stillness rest =
+            csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
+        if (rest == CSIMI_ISLAND_SLOW)
+            rest = csimi_island_stand(w, f, block, &p.problem, f->contacts + f->island_contact_first[island], &params,
+                                      checked, worker, &p.solution, &a->outcome);
+        if (rest != CSIMI_ISLAND_RESTS) {
             status = csimi_problem_solve(&p.problem, &params, arena, checked, worker->tasks, &p.solution, &a->outcome,
                                          worker->error);
+            /* its answer is asked the same once more */
+            (void)csimi_island_rests(w, f, block, &p.problem, &params, checked, &p.solution, arena, &a->outcome);
+        }
     }
     if (status == CSIM_OK && a->outcome.result != CSIM_RESULT_NOT_FINITE) {
         csimi_judge_outcome(&a->outcome, w->def.solver.tolerance);
@@ -47027,6 +47082,7 @@ typedef struct csimi_eye {
     csimi_detector filter;
     csim_real slack;
     csim_real *spin;          /* [shapes] most that turning moves */
+    unsigned char *stands;    /* [shapes] 1: not moved by a bit */
     csim_pose *pose;          /* [shapes] of those awake, after the step */
     csim_real *box;           /* [6 shapes] around the balls that hold them then */
     int *thrown, count;       /* [shapes] */
@@ -47047,6 +47103,7 @@ static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {
     e->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
+    e->stands = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
     e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
     e->thrown = CSIMI_PUSH(arena, int, n->shapes);
@@ -47098,8 +47155,12 @@ static void csimi_eye_shapes(csimi_eye *e) {
         csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
         csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
-        if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
+        e->stands[i] = s->body[s->shape_body[i]].motion == CSIM_STATIC;
+        if (!e->stands[i]) {
             const csim_pose from = csimi_eye_pose(e, &s->state, i);
+            e->stands[i] = !csimi_differ(&from.position.x, &to.position.x, 3) &&
+                           !csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+            if (e->stands[i]) continue; /* it is where its contacts were found */
             e->spin[i] = csimi_turned(g, from, to);
             /* its contacts were looked for as far as the margin */
             if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
@@ -47148,6 +47209,10 @@ static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
                : 0;
 }
 
+static bool csimi_eye_stands(const csimi_eye *e, int shape) {
+    return csimi_lies(&e->w->store, e->w->store.shape_body[shape]) || e->stands[shape];
+}
+
 /* The contacts of one pair of shapes from first on: where they end. */
 static int csimi_eye_end(const csimi_eye *e, int first) {
     const csimi_found_contact *c = e->f->found;
@@ -47163,14 +47228,19 @@ static bool csimi_eye_shaped(const csimi_eye *e, int first) {
 /* Of pairs that begin in a range: how deep the planes of their contacts are after the step; negative: apart. */
 static void csimi_eye_planes(void *context, int begin, int end) {
     const csimi_eye *e = (const csimi_eye *)context;
+    const csimi_found_contact *c = e->f->found;
     int i, last;
     for (; begin < end; begin++) {
+        bool stand;
         /* a pair is done by the range that has the first of its contacts, whoever has the others */
         if (!csimi_eye_shaped(e, begin) || (begin > 0 && csimi_eye_end(e, begin - 1) != begin)) continue;
+        /* where neither moves, gaps are what they were */
+        stand = csimi_eye_stands(e, c[begin].part_a) && csimi_eye_stands(e, c[begin].part_b);
         e->planes[begin] = -CSIMI_HUGE;
         for (i = begin, last = csimi_eye_end(e, begin); i < last; i++)
-            e->planes[begin] = csimi_max(e->planes[begin], -csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL,
-                                                                         e->f->found + i));
+            e->planes[begin] = csimi_max(
+                e->planes[begin],
+                -(stand ? c[i].gap : csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c + i)));
     }
 }
 
