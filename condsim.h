@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 455df6d9e22df411
+   Hash of the parts: d157a40ef27906de
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -44761,6 +44761,7 @@ CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *w, const csimi_ste
     return CSIMI_ISLAND_RESTS;
 }
 
+#ifndef CONDSIM_TINY
 /* Impulses to stand on for a slow island that stands on those at hand within the tolerance, but not as near as it has
    to: they are as coarse as a solve may leave them. They are found finer, and without the pushing out of overlaps: in
    a pile some nanometres too deep that is a hop, and the next step falls back. Whether the island stands is asked of
@@ -44797,6 +44798,7 @@ CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_ste
     csimi_pop(arena, mark);
     return rest;
 }
+#endif
 
 #undef CSIMI_REST_WITHIN
 
@@ -54774,6 +54776,15 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
                                         void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error) CSIMI_LACKS_BY(error, IMPULSE)
+#endif
+
+#ifdef CONDSIM_TINY
+CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                            csim_problem *p, csim_contact *row, const csim_solver_params *params,
+                                            csim_status checked, csimi_worker *worker, csim_solution *solution,
+                                            csim_outcome *o) {
+    return CSIMI_ISLAND_SLOW;
+}
 #endif
 
 #if defined(CONDSIM_NO_RESTRAINT)

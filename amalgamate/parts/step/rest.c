@@ -47,6 +47,7 @@ CSIMI_FN csimi_stillness csimi_island_rests(const csim_world *w, const csimi_ste
     return CSIMI_ISLAND_RESTS;
 }
 
+#ifndef CONDSIM_TINY
 /* Impulses to stand on for a slow island that stands on those at hand within the tolerance, but not as near as it has
    to: they are as coarse as a solve may leave them. They are found finer, and without the pushing out of overlaps: in
    a pile some nanometres too deep that is a hop, and the next step falls back. Whether the island stands is asked of
@@ -83,5 +84,6 @@ CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_ste
     csimi_pop(arena, mark);
     return rest;
 }
+#endif
 
 #undef CSIMI_REST_WITHIN

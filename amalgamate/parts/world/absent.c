@@ -408,6 +408,15 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
                                         csim_outcome *outcome, csim_error *error) CSIMI_LACKS_BY(error, IMPULSE)
 #endif
 
+#ifdef CONDSIM_TINY
+CSIMI_FN csimi_stillness csimi_island_stand(const csim_world *w, const csimi_step_frame *f, const int *block,
+                                            csim_problem *p, csim_contact *row, const csim_solver_params *params,
+                                            csim_status checked, csimi_worker *worker, csim_solution *solution,
+                                            csim_outcome *o) {
+    return CSIMI_ISLAND_SLOW;
+}
+#endif
+
 #if defined(CONDSIM_NO_RESTRAINT)
 CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
 CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
