@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d157a40ef27906de
+   Hash of the parts: a297314d5718f9af
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -23448,7 +23448,7 @@ static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, dou
     const csim_real *d = c->arm + 3 * (size_t)c->structure->aggregate[i];
     const double x = (double)(o[0] + d[0]), y = (double)(o[1] + d[1]), z = (double)(o[2] + d[2]);
     double *turn = P + 3 * stride;
-    int k;
+    size_t k;
     if (csimi_coarse_turns(c, i)) {
         for (k = 0; k < 6; ++k) { /* the rows of w */
             turn[k] += S[k];
@@ -33919,8 +33919,8 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
     (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly, where
-   one pass is to do. */
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly,
+   where one pass is to do. */
 static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y, int passes,
                                   const csim_tasks *tasks) {
     const csim_real rest = passes > 1 ? CSIM_R(1e-8) : CSIM_R(1e-3);
@@ -45127,7 +45127,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
         CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
-    if (n->kept == 0) CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks); /* to try to stand */
+#ifndef CONDSIM_TINY
+    /* to try to stand */
+    if (n->kept == 0 && (solver->solver == CSIM_SOLVER_AUTO || solver->solver == CSIM_SOLVER_SWEEP))
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
+#endif
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;

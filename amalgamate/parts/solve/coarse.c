@@ -221,7 +221,7 @@ static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, dou
     const csim_real *d = c->arm + 3 * (size_t)c->structure->aggregate[i];
     const double x = (double)(o[0] + d[0]), y = (double)(o[1] + d[1]), z = (double)(o[2] + d[2]);
     double *turn = P + 3 * stride;
-    int k;
+    size_t k;
     if (csimi_coarse_turns(c, i)) {
         for (k = 0; k < 6; ++k) { /* the rows of w */
             turn[k] += S[k];

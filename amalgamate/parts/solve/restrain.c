@@ -227,8 +227,8 @@ static void csimi_restrain_descend(csimi_restrainer *k) {
     (void)csimi_restrain_value(k, k->v); /* a look that failed left its own lambda */
 }
 
-/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly, where
-   one pass is to do. */
+/* y = A^-1 (b + J'lambda), b only where asked for; solved twice: the second time for what the first left. Roughly,
+   where one pass is to do. */
 static bool csimi_restrain_motion(csimi_restrainer *k, bool with_b, const csim_real *lambda, csim_real *y, int passes,
                                   const csim_tasks *tasks) {
     const csim_real rest = passes > 1 ? CSIM_R(1e-8) : CSIM_R(1e-3);

@@ -89,7 +89,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
                              (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) /* its move and its gaps */
         CSIMI_PUSH(&arena, csim_real, 3 * (size_t)blocks + (size_t)rows + CSIMI_ALIGN);
-    if (n->kept == 0) CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks); /* to try to stand */
+#ifndef CONDSIM_TINY
+    /* to try to stand */
+    if (n->kept == 0 && (solver->solver == CSIM_SOLVER_AUTO || solver->solver == CSIM_SOLVER_SWEEP))
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
+#endif
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
