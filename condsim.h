@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a297314d5718f9af
+   Hash of the parts: e7404df51875b507
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -31904,7 +31904,9 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
-    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate)) {
+    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate) &&
+        csimi_all_finite(others->start.v, 3 * problem->A.n) &&
+        csimi_all_finite(others->start.lambda, 3 * problem->contact_count)) {
         csimi_solution_take(problem, others->start.v, others->start.lambda, &others->nearest);
         others->figures = second.certificate;
         others->result = second.result;
@@ -34104,7 +34106,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     k.products = 0;
     lambda[0] = k.rows, lambda[1] = k.lambda;
     v[0] = k.v, v[1] = k.own;
-    ok = !arena->overflow;
+    ok = !arena->overflow && m > 0; /* without contacts nothing puts energy in */
     if (ok) {
         csimi_restrain_feasible(p, solution->lambda, k.rows);
         if (csimi_restrain_doubts(&k, k.rows)) {
@@ -44053,10 +44055,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *w, csimi_step_frame *f, const csi
     csimi_joints_measure(w, f, c->miss);
     csimi_joints_turned(w, f, c->before, c->moved);
     for (i = 0; i < f->island_count; i++) {
-        /* what a solve has missed ends once it does not pay: corrections that grow would be work asked of the joints */
-        const bool ends = late || f->missed[f->island_blocks[f->island_first[i]]];
-        const bool turns = !ends && c->moved[i] > CSIMI_JOINT_SETTLED;
-        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), ends);
+        const bool turns = !late && c->moved[i] > CSIMI_JOINT_SETTLED;
+        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), late);
         /* half a correction breaks cycles */
         c->share[i] = c->again[i] == CSIMI_AGAIN_TURNED && c->miss[i] > CSIM_R(0.7) * c->before[i] ? CSIM_R(0.5) : 1;
         c->before[i] = c->miss[i];

@@ -130,7 +130,9 @@ static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem
         return CSIM_OK;
     }
     if (status != CSIM_OK) return status;
-    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate)) {
+    if (csimi_missed(status, &second) && csimi_nearer(&others->figures, &second.certificate) &&
+        csimi_all_finite(others->start.v, 3 * problem->A.n) &&
+        csimi_all_finite(others->start.lambda, 3 * problem->contact_count)) {
         csimi_solution_take(problem, others->start.v, others->start.lambda, &others->nearest);
         others->figures = second.certificate;
         others->result = second.result;

@@ -412,7 +412,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     k.products = 0;
     lambda[0] = k.rows, lambda[1] = k.lambda;
     v[0] = k.v, v[1] = k.own;
-    ok = !arena->overflow;
+    ok = !arena->overflow && m > 0; /* without contacts nothing puts energy in */
     if (ok) {
         csimi_restrain_feasible(p, solution->lambda, k.rows);
         if (csimi_restrain_doubts(&k, k.rows)) {

@@ -326,10 +326,8 @@ CSIMI_FN bool csimi_joints_correct(csim_world *w, csimi_step_frame *f, const csi
     csimi_joints_measure(w, f, c->miss);
     csimi_joints_turned(w, f, c->before, c->moved);
     for (i = 0; i < f->island_count; i++) {
-        /* what a solve has missed ends once it does not pay: corrections that grow would be work asked of the joints */
-        const bool ends = late || f->missed[f->island_blocks[f->island_first[i]]];
-        const bool turns = !ends && c->moved[i] > CSIMI_JOINT_SETTLED;
-        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), ends);
+        const bool turns = !late && c->moved[i] > CSIMI_JOINT_SETTLED;
+        c->again[i] = csimi_joints_next(c->again[i], c->miss[i], c->before[i], turns, csimi_is_middle(w), late);
         /* half a correction breaks cycles */
         c->share[i] = c->again[i] == CSIMI_AGAIN_TURNED && c->miss[i] > CSIM_R(0.7) * c->before[i] ? CSIM_R(0.5) : 1;
         c->before[i] = c->miss[i];
