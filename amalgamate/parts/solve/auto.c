@@ -36,7 +36,7 @@ CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const cs
 typedef struct csimi_others {
     csim_solution start, nearest;
     csim_certificate figures; /* of the nearest */
-    csim_result result;
+    csim_result result;       /* of the nearest, NOT_FINITE: there is none */
 } csimi_others;
 
 static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
@@ -260,9 +260,11 @@ CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_so
     csim_status status;
     csimi_others_layout(&others, arena, problem->A.n, problem->contact_count);
     CSIMI_MEMSET(&others.figures, 0, sizeof others.figures);
-    others.figures.dynamics = (double)CSIMI_HUGE; /* nobody has missed */
+    others.figures.dynamics = (double)CSIMI_HUGE;
+    others.result = CSIM_RESULT_NOT_FINITE; /* nobody has missed */
     status = csimi_auto_run(problem, params, arena, tasks, &others, solution, outcome, error);
-    if (csimi_missed(status, outcome) && csim_certificate_worst(&outcome->certificate) > CSIMI_AUTO_NEAR &&
+    if (csimi_missed(status, outcome) && others.result != CSIM_RESULT_NOT_FINITE &&
+        csim_certificate_worst(&outcome->certificate) > CSIMI_AUTO_NEAR &&
         csimi_nearer(&outcome->certificate, &others.figures)) {
         csimi_solution_take(problem, others.nearest.v, others.nearest.lambda, solution);
         outcome->certificate = others.figures;
