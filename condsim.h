@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7f648a876b474a8a
+   Hash of the parts: 2d31eeccc1e07cb8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -23467,14 +23467,15 @@ static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, dou
     }
 }
 
-/* Turns about the centre of aggregate b, the last three columns of S, become turns about that of its group. */
-static void csimi_coarse_carry(const csimi_coarse *c, int b, double *S) {
-    const csim_real *d = c->arm + 3 * (size_t)b;
+/* Turns about the centre of aggregate a, the last three columns of Y [6 rows], become turns about that of its group:
+   t = y_t + w x arm. */
+static void csimi_coarse_carry(const csimi_coarse *c, int a, int rows, double *Y) {
+    const csim_real *d = c->arm + 3 * (size_t)a;
     int r;
-    for (r = 0; r < 3; ++r, S += 6) {
-        S[3] += (double)d[1] * S[2] - (double)d[2] * S[1];
-        S[4] += (double)d[2] * S[0] - (double)d[0] * S[2];
-        S[5] += (double)d[0] * S[1] - (double)d[1] * S[0];
+    for (r = 0; r < rows; ++r, Y += 6) {
+        Y[3] = Y[3] + (double)d[1] * Y[2] - (double)d[2] * Y[1];
+        Y[4] = Y[4] + (double)d[2] * Y[0] - (double)d[0] * Y[2];
+        Y[5] = Y[5] + (double)d[0] * Y[1] - (double)d[1] * Y[0];
     }
 }
 
@@ -23495,24 +23496,19 @@ static void csimi_coarse_row(const csimi_coarse *c, const csim_block_matrix *A, 
             csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S);
         } else {
             csimi_coarse_run(c, A, j, next, S);
-            if (c->groups < c->aggregates) csimi_coarse_carry(c, b, S);
+            if (c->groups < c->aggregates) csimi_coarse_carry(c, b, 3, S);
         }
         csimi_coarse_left(c, i, S, H + 6 * (size_t)c->group[b], stride);
     }
 }
 
-/* Columns of Y (rows x 6, in motions of aggregate a) turned to the unknowns of its group:
-   t = y_t + (y_r / L) x arm, w = y_r / L. */
-static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double *Y, int row_stride, int stride) {
-    const csim_real *d = c->arm + 3 * (size_t)a;
+/* Columns of Y (rows x 6, in motions of aggregate a) turned to the unknowns of its group, w = y_r / L. */
+static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double *Y) {
     const double scale = 1 / (double)c->radius[c->group[a]];
-    int r;
-    for (r = 0; r < rows; ++r, Y += row_stride) {
-        const double x = Y[0], y = Y[stride], z = Y[2 * stride];
-        Y[3 * stride] = scale * (Y[3 * stride] + (double)d[1] * z - (double)d[2] * y);
-        Y[4 * stride] = scale * (Y[4 * stride] + (double)d[2] * x - (double)d[0] * z);
-        Y[5 * stride] = scale * (Y[5 * stride] + (double)d[0] * y - (double)d[1] * x);
-    }
+    int k;
+    csimi_coarse_carry(c, a, rows, Y);
+    for (k = 0; k < 6 * rows; ++k)
+        if (k % 6 >= 3) Y[k] *= scale;
 }
 
 CSIMI_FN void csimi_coarse_open(csimi_coarse *c, const csim_problem *problem) {
@@ -23578,7 +23574,7 @@ static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, co
             csimi_coarse_right(c, RJ, block, c->jacobian + 18 * j);
         }
     }
-    for (r = 0; r < count; ++r) csimi_coarse_to_group(c, name[r], 3, c->jacobian + 18 * r, 6, 1);
+    for (r = 0; r < count; ++r) csimi_coarse_to_group(c, name[r], 3, c->jacobian + 18 * r);
     return count;
 }
 
@@ -23803,7 +23799,7 @@ static void csimi_coarse_collect(csimi_coarse *c, double *y) {
     for (i = 0; i < 6 * c->groups; ++i) y[i] = 0;
     for (a = 0; a < c->aggregates; ++a) {
         double *to = y + 6 * (size_t)c->group[a], *g = c->motion + 6 * (size_t)a;
-        csimi_coarse_to_group(c, a, 1, g, 6, 1);
+        csimi_coarse_to_group(c, a, 1, g);
         for (i = 0; i < 6; ++i) to[i] += g[i];
     }
 }
@@ -34004,11 +34000,11 @@ static bool csimi_restrain_harmless(csimi_restrainer *k, const csim_real *v, con
            CSIMI_WIDE(1e-3) * csimi_sum_dot(n, p->b, k->free);
 }
 
-/* As much of the impulses in rows as contacts gain nothing by, v their motion. */
+/* As much of the impulses in rows as contacts gain nothing by, v their motion: none where they gain at once. */
 static void csimi_restrain_shrink(csimi_restrainer *k) {
     const csimi_wide free = csimi_restrain_work(k->p, k->rows, k->free, true);
     const csimi_wide work = csimi_restrain_work(k->p, k->rows, k->v, true);
-    const csim_real share = work > 0 && free < 0 ? (csim_real)(free / (free - work)) : 1;
+    const csim_real share = !(work > 0) ? 1 : free < 0 ? (csim_real)(free / (free - work)) : 0;
     int i;
     for (i = 0; i < 3 * k->p->contact_count; ++i) k->rows[i] *= share;
     for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] = k->free[i] + share * (k->v[i] - k->free[i]);

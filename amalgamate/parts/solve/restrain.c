@@ -308,11 +308,11 @@ static bool csimi_restrain_harmless(csimi_restrainer *k, const csim_real *v, con
            CSIMI_WIDE(1e-3) * csimi_sum_dot(n, p->b, k->free);
 }
 
-/* As much of the impulses in rows as contacts gain nothing by, v their motion. */
+/* As much of the impulses in rows as contacts gain nothing by, v their motion: none where they gain at once. */
 static void csimi_restrain_shrink(csimi_restrainer *k) {
     const csimi_wide free = csimi_restrain_work(k->p, k->rows, k->free, true);
     const csimi_wide work = csimi_restrain_work(k->p, k->rows, k->v, true);
-    const csim_real share = work > 0 && free < 0 ? (csim_real)(free / (free - work)) : 1;
+    const csim_real share = !(work > 0) ? 1 : free < 0 ? (csim_real)(free / (free - work)) : 0;
     int i;
     for (i = 0; i < 3 * k->p->contact_count; ++i) k->rows[i] *= share;
     for (i = 0; i < 3 * k->p->A.n; ++i) k->v[i] = k->free[i] + share * (k->v[i] - k->free[i]);
