@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2d31eeccc1e07cb8
+   Hash of the parts: c33b687eefb0b726
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5587,6 +5587,7 @@ typedef struct csimi_rest {
     bool asleep;
     bool woke;      /* since the last step that was done */
     bool drowsy;    /* falls asleep after the next step, whatever it does */
+    bool known;     /* of an island whose next step is known: step/known.c */
     int zone;       /* where its items stand in the arrays: bed.c */
     int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
     uint32_t stirred; /* steps that had been done when it last moved, or something was done to it */
@@ -5982,6 +5983,12 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
+/* Islands whose next step is known (step/known.c): their figures and counts. */
+typedef struct csimi_known {
+    csim_certificate figure;
+    int contacts, islands, largest; /* largest: blocks */
+} csimi_known;
+
 struct csim_world {
     csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
@@ -6007,7 +6014,19 @@ struct csim_world {
     int missed, unchecked; /* not certified; with islands that were not to be */
     int alike;             /* that ended alike, without motion, and nothing has been done since; */
     uint64_t alike_hash;   /* how */
+#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
+    csimi_known known;
+#endif
 };
+
+/* Something is changed that does not wake: all is looked at again. */
+CSIM_INLINE void csimi_forget_known(csim_world *w) {
+#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
+    CSIMI_MEMSET(&w->known, 0, sizeof w->known);
+#else
+    (void)w;
+#endif
+}
 
 /* Velocity blocks of a world with these counts. */
 CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
@@ -6558,6 +6577,9 @@ typedef struct csimi_step_frame {
     csim_real *sigma_of_body; /* [bodies] next spectral estimates */
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
+    bool passes;              /* islands that are known are passed over; and those known afterwards: */
+    unsigned char *knows;     /* [bodies] 1: of one of them */
+    csimi_known next_known;
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
@@ -6691,6 +6713,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d);
 CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+CSIMI_FN bool csimi_stood(const csim_world *w, int slot); /* a rigid body; that has not moved for two steps */
+CSIMI_FN bool csimi_repeats(const csim_world *w); /* whether nothing but the state of a world decides a step */
 CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
 CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
@@ -6707,6 +6731,33 @@ CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *f
 }
 CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
+#endif
+/* ---- known.c: islands that stand are passed over */
+#if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
+#define CSIMI_HAS_KNOWN 1
+/* Before rows are made: whose step is known is given. r: the contacts of the last step. */
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r);
+/* Whether a contact of these two belongs to what is passed over: it has no row, and is told as it was. */
+CSIMI_FN bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b);
+/* Before islands are solved, after each, and after all. */
+CSIMI_FN void csimi_begin_known(const csim_world *w, csimi_step_frame *f);
+CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o);
+CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
+CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
+#else
+#define CSIMI_HAS_KNOWN 0
+CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
+    (void)w, (void)f, (void)r;
+}
+CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
+    return (void)w, (void)f, (void)body_a, (void)body_b, false;
+}
+CSIM_INLINE void csimi_begin_known(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o) {
+    (void)w, (void)f, (void)island, (void)o;
+}
+CSIM_INLINE void csimi_tell_known(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE void csimi_keep_known(csim_world *w, const csimi_step_frame *f) { (void)w, (void)f; }
 #endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
@@ -6924,6 +6975,7 @@ typedef struct csimi_answer {
     int bounded, substeps;
     double pushed;
 } csimi_answer;
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c); /* each figure the larger one */
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
@@ -38047,6 +38099,7 @@ static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *f
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     w->alike = 0; /* what is told of it is told anew */
+    csimi_forget_known(w);
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 
@@ -40156,6 +40209,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    f->knows = CSIMI_PUSH(arena, unsigned char, CSIMI_HAS_KNOWN ? n->bodies : 0);
     /* the solve writes over all behind this mark: it is read before the solve, or written after it */
     f->solved_in = arena->used;
     if (!early) csimi_next_layout(f, n, arena);
@@ -40921,7 +40975,7 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
 enum { CSIMI_STANDS_AFTER = 2 };
 
-static bool csimi_stood(const csim_world *w, int slot) {
+CSIMI_FN bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
     /* counts of steps are compared by their difference, which is right also where they wrap round */
     return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
@@ -41004,13 +41058,16 @@ static bool csimi_nothing_moves(const csimi_store *s) {
     return true;
 }
 
+CSIMI_FN bool csimi_repeats(const csim_world *w) {
+    const csim_world_def *d = &w->def;
+    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
+    return !d->filter && !d->mix_friction && !d->mix_restitution && d->solver.certify <= 1 && !d->can_sleep;
+}
+
 /* A step in which nothing moved, that took no iteration and ends as the one before did, bit by bit, begins as that one
    did: all later ones are the same until something is done. */
 CSIMI_FN void csimi_compare_step(csim_world *w) {
-    const csim_world_def *d = &w->def;
-    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
-    const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
-    const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
+    const bool still = csimi_repeats(w) && w->stats.iterations + w->stats.bounded == 0;
     uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0; /* 0: not comparable */
     int i;
     /* sags fade without the hash knowing of it */
@@ -41023,6 +41080,142 @@ CSIMI_FN bool csimi_step_is_known(const csim_world *w, csim_real h) {
     const csim_real last = (csim_real)w->last_h;
     return w->alike >= CSIMI_ALIKE && !w->scattered && !csimi_differ(&last, &h, 1);
 }
+#endif
+
+/* ==== begin step/known.c ======================================================================================== */
+#if !defined(CONDSIM_NO_SLEEP)
+/* step/known: islands whose step is known. One that stood on the impulses it had, on the same contacts, unmoved, does
+   the same in the next step to the last bit, as long as nothing is done to it and nobody comes: its blocks are given,
+   at rest, its contacts keep their records, and no rows are made and looked at. Where one of them is disturbed all are
+   looked at once more, and the certificate of a step counts what the last look at each of them found. */
+
+#if CSIMI_HAS_KNOWN
+static bool csimi_may_know(const csim_world *w, const csimi_step_frame *f) {
+    const csim_real h = (csim_real)w->last_h;
+    return w->def.integrator == CSIM_BACKWARD_EULER && w->def.budget == 0 && csimi_repeats(w) && !w->scattered &&
+           !csimi_differ(&h, &f->h, 1);
+}
+
+/* Whether a contact is the one of the last step, between bodies that have not moved. */
+static bool csimi_known_contact(const csim_world *w, const csimi_step_frame *f, int i) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    if (!last || !csimi_stood(w, c->body_a) || !csimi_stood(w, c->body_b)) return false;
+    if (csimi_differ(&last->point.x, &c->point_a.x, 3) || csimi_differ(&last->normal.x, &c->normal.x, 3) ||
+        csimi_differ(&last->gap, &c->gap, 1))
+        return false;
+    if (csimi_keeps(w)) { /* where its row was found: 14 numbers of poses, 6 of arms */
+        const csimi_kept *now = &f->kept[i].kept, *then = w->store.kept + c->last;
+        return now->pair == then->pair && !csimi_differ(&now->pose->position.x, &then->pose->position.x, 14) &&
+               !csimi_differ(&now->arm->x, &then->arm->x, 6);
+    }
+    return true;
+}
+
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
+    const csimi_store *s = &w->store;
+    bool disturbed = !csimi_may_know(w, f);
+    int i, count = 0;
+    f->passes = false;
+    if (w->known.contacts == 0) return;
+    for (i = 0; i < s->active_count && !disturbed; i++)
+        disturbed = s->body[s->active[i]].rest.known && !csimi_stood(w, s->active[i]);
+    for (i = 0; i < f->found_count && !disturbed; i++) {
+        csimi_found_contact *c = f->found + i;
+        const csimi_body *a = s->body + c->body_a, *b = s->body + c->body_b;
+        if (!a->rest.known && !b->rest.known) continue;
+        count++;
+        c->last = csimi_last_contact(w, r, c->id);
+        disturbed = !csimi_known_contact(w, f, i) || (!a->rest.known && a->motion == CSIM_DYNAMIC) ||
+                    (!b->rest.known && b->motion == CSIM_DYNAMIC);
+    }
+    f->passes = !disturbed && count == w->known.contacts; /* none has gone either */
+    if (!f->passes) CSIMI_MEMSET(&w->known, 0, sizeof w->known);
+    for (i = 0; i < s->active_count && f->passes; i++) {
+        const csimi_body *b = s->body + s->active[i];
+        const size_t block = (size_t)(s->count.nodes + 2 * b->rigid);
+        if (!b->rest.known) continue;
+        f->skip[block] = f->skip[block + 1] = 1;
+        CSIMI_MEMSET(f->v + 3 * block, 0, 6 * sizeof *f->v);
+        CSIMI_MEMSET(f->rep + 3 * block, 0, 6 * sizeof *f->rep);
+    }
+}
+
+CSIMI_FN bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
+    return f->passes && (w->store.body[body_a].rest.known || w->store.body[body_b].rest.known);
+}
+
+/* ---- who is known in the next step */
+
+CSIMI_FN void csimi_begin_known(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    CSIMI_MEMSET(&f->next_known, 0, sizeof f->next_known);
+    if (f->passes) f->next_known = w->known;
+    for (i = 0; i < w->store.active_count; i++) {
+        const int slot = w->store.active[i];
+        f->knows[slot] = f->passes && w->store.body[slot].rest.known;
+    }
+}
+
+/* Whether this block belongs to a rigid body by itself, which stood and stands, and whose own numbers stay. */
+static bool csimi_known_body(const csim_world *w, const csimi_step_frame *f, int block, bool leads) {
+    const int slot = csimi_block_owner(&w->store, block);
+    const csimi_body *b = w->store.body + slot;
+    const csim_block_matrix *A = &w->store.A;
+    return csimi_stood(w, slot) && b->joints == 0 && csimi_row_end(A, block) - A->row[block] == 2 &&
+           !csimi_any(f->v + 3 * block, 3) && !csimi_any(&b->sigma, 1) && !b->pace.bounded &&
+           (!leads || !csimi_keeps(w) ||
+            (b->pace.sweeps == f->pace[slot].sweeps && b->pace.misses == f->pace[slot].misses &&
+             b->pace.wait == f->pace[slot].wait));
+}
+
+/* Whether it left contact i, in row k of the islands' order, as it was. */
+static bool csimi_known_row(const csim_world *w, const csimi_step_frame *f, int i, int k) {
+    csim_real world[3], start[3];
+    if (i >= f->found_count || !csimi_known_contact(w, f, i) || csimi_rolling_bound(w, f, f->found + i) > 0)
+        return false;
+    csimi_store3(world, w->store.contact[f->found[i].last].impulse);
+    csimi_mul3(f->contacts[k].R, world, start);
+    if (csimi_differ(start, f->lambda + 3 * (size_t)(CSIMI_IN_PLACE ? k : i), 3)) return false;
+    if (csimi_keeps(w)) {
+        const csimi_kept *now = &f->kept[i].kept, *then = w->store.kept + f->found[i].last;
+        return now->calm == then->calm && now->bounded == then->bounded && !csimi_differ(&now->sag, &then->sag, 1) &&
+               !csimi_differ(&now->pulse.x, &then->pulse.x, 3);
+    }
+    return true;
+}
+
+CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o) {
+    const int first = f->island_first[island], end = f->island_first[island + 1];
+    const int row = f->island_contact_first[island], last = f->island_contact_first[island + 1];
+    int i;
+    if (row == last || o->result != CSIM_RESULT_CONVERGED || o->iterations + o->products > 0 || !csimi_may_know(w, f))
+        return;
+    for (i = first; i < end; i++)
+        if (!csimi_known_body(w, f, f->island_blocks[i], i == first)) return;
+    for (i = row; i < last; i++)
+        if (!csimi_known_row(w, f, f->island_contacts[i], i)) return;
+    for (i = first; i < end; i++) f->knows[csimi_block_owner(&w->store, f->island_blocks[i])] = 1;
+    f->next_known.contacts += last - row;
+    f->next_known.islands++;
+    f->next_known.largest = csimi_imax(f->next_known.largest, end - first);
+    csimi_worse(&f->next_known.figure, &o->certificate);
+}
+
+CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f) {
+    if (!f->passes) return;
+    f->stats->islands += w->known.islands;
+    f->stats->largest_island = csimi_imax(f->stats->largest_island, w->known.largest);
+    csimi_worse(&f->stats->certificate, &w->known.figure);
+}
+
+CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < w->store.active_count; i++)
+        w->store.body[w->store.active[i]].rest.known = f->knows[w->store.active[i]] != 0;
+    w->known = f->next_known;
+}
+#endif
 #endif
 
 /* ==== begin step/shapes.c ======================================================================================= */
@@ -44636,6 +44829,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
+    if (csimi_passes(w, f, found->body_a, found->body_b)) {
+        if (csimi_keeps(w)) f->kept[i].kept = w->store.kept[found->last];
+        return;
+    }
     found->last = csimi_last_contact(w, r, found->id);
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
@@ -44696,6 +44893,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
+    csimi_pass_known(w, f, &r);
     job.world = w;
     job.frame = f;
     job.last = &r;
@@ -45760,7 +45958,7 @@ static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(or
 /* ---- one after the other */
 
 /* All figures are numbers, one behind the other. */
-static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     /* up to the first that is no figure */
     double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
     const double *figure = (const double *)(const void *)c;
@@ -45794,6 +45992,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
     if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
     if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+    csimi_note_known(w, f, island, o);
 }
 
 static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
@@ -45975,6 +46174,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
         if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
             f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
     for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
+    csimi_begin_known(w, f);
     scratch = CSIMI_PUSH(arena, int, f->blocks);
     f->island_count =
         csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
@@ -45994,6 +46194,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
+    csimi_tell_known(w, f);
     csimi_to_world(f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;
@@ -47610,6 +47811,12 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
         csim_contact_info *info = f->info + i;
         csim_real impulse[3] = {0, 0, 0}, start[3];
+        if (csimi_passes(w, f, found->body_a, found->body_b)) {
+            *info = s->contact[found->last];
+            f->stats->touching += info->state != CSIM_CONTACT_OPEN;
+            f->carried[found->last] = 1;
+            continue;
+        }
         CSIMI_MEMSET(info, 0, sizeof *info);
         csimi_addmulT3(c->R, lambda, impulse); /* R' lambda: world axes, N s, on a */
         info->id = found->id;
@@ -48868,6 +49075,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     /* what the next solve of each island takes for its largest eigenvalue */
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
+    csimi_keep_known(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
@@ -57603,6 +57811,7 @@ CSIMI_WARM
 #undef CSIMI_FOUND_TOLD
 #undef CSIMI_TOLD_APART
 #undef CSIMI_HAS_STANDING
+#undef CSIMI_HAS_KNOWN
 #undef CSIMI_AGAIN
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT

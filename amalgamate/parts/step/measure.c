@@ -108,6 +108,12 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
         csim_contact_info *info = f->info + i;
         csim_real impulse[3] = {0, 0, 0}, start[3];
+        if (csimi_passes(w, f, found->body_a, found->body_b)) {
+            *info = s->contact[found->last];
+            f->stats->touching += info->state != CSIM_CONTACT_OPEN;
+            f->carried[found->last] = 1;
+            continue;
+        }
         CSIMI_MEMSET(info, 0, sizeof *info);
         csimi_addmulT3(c->R, lambda, impulse); /* R' lambda: world axes, N s, on a */
         info->id = found->id;

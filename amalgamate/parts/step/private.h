@@ -181,6 +181,9 @@ typedef struct csimi_step_frame {
     csim_real *sigma_of_body; /* [bodies] next spectral estimates */
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
+    bool passes;              /* islands that are known are passed over; and those known afterwards: */
+    unsigned char *knows;     /* [bodies] 1: of one of them */
+    csimi_known next_known;
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
@@ -314,6 +317,8 @@ CSIMI_FN void csimi_index_standing(csimi_detector *d);
 CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
+CSIMI_FN bool csimi_stood(const csim_world *w, int slot); /* a rigid body; that has not moved for two steps */
+CSIMI_FN bool csimi_repeats(const csim_world *w); /* whether nothing but the state of a world decides a step */
 CSIMI_FN void csimi_compare_step(csim_world *world);                 /* after it is done */
 CSIMI_FN bool csimi_step_is_known(const csim_world *world, csim_real h); /* it is the last one once more */
 #else
@@ -330,6 +335,33 @@ CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *f
 }
 CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
+#endif
+/* ---- known.c: islands that stand are passed over */
+#if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
+#define CSIMI_HAS_KNOWN 1
+/* Before rows are made: whose step is known is given. r: the contacts of the last step. */
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r);
+/* Whether a contact of these two belongs to what is passed over: it has no row, and is told as it was. */
+CSIMI_FN bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b);
+/* Before islands are solved, after each, and after all. */
+CSIMI_FN void csimi_begin_known(const csim_world *w, csimi_step_frame *f);
+CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o);
+CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
+CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
+#else
+#define CSIMI_HAS_KNOWN 0
+CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
+    (void)w, (void)f, (void)r;
+}
+CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
+    return (void)w, (void)f, (void)body_a, (void)body_b, false;
+}
+CSIM_INLINE void csimi_begin_known(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o) {
+    (void)w, (void)f, (void)island, (void)o;
+}
+CSIM_INLINE void csimi_tell_known(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+CSIM_INLINE void csimi_keep_known(csim_world *w, const csimi_step_frame *f) { (void)w, (void)f; }
 #endif
 CSIMI_FN int csimi_awake_shapes(const csim_world *world, uint64_t *shape); /* lists those that do not lie in bed */
 /* Gap of a found contact in another configuration, whose surfaces are given. */
@@ -547,6 +579,7 @@ typedef struct csimi_answer {
     int bounded, substeps;
     double pushed;
 } csimi_answer;
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c); /* each figure the larger one */
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);

@@ -106,7 +106,7 @@ static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(or
 /* ---- one after the other */
 
 /* All figures are numbers, one behind the other. */
-static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     /* up to the first that is no figure */
     double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
     const double *figure = (const double *)(const void *)c;
@@ -140,6 +140,7 @@ static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, c
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
     if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
     if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+    csimi_note_known(w, f, island, o);
 }
 
 static void csimi_spend(csimi_step_frame *f, const csimi_answer *a) {
@@ -321,6 +322,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
         if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
             f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
     for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
+    csimi_begin_known(w, f);
     scratch = CSIMI_PUSH(arena, int, f->blocks);
     f->island_count =
         csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
@@ -340,6 +342,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
         if (i < f->island_count && (status = csimi_solve_one(w, f, csimi_ordered(order, i++), arena)) != 0)
             return status;
     }
+    csimi_tell_known(w, f);
     csimi_to_world(f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;

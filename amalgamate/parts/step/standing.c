@@ -4,7 +4,7 @@
 /* Steps since a body last stirred from which on it stands: that step looked ahead with other speeds and forces. */
 enum { CSIMI_STANDS_AFTER = 2 };
 
-static bool csimi_stood(const csim_world *w, int slot) {
+CSIMI_FN bool csimi_stood(const csim_world *w, int slot) {
     const csimi_body *b = w->store.body + slot;
     /* counts of steps are compared by their difference, which is right also where they wrap round */
     return b->kind == CSIM_RIGID && (uint32_t)w->steps - b->rest.stirred >= CSIMI_STANDS_AFTER;
@@ -87,13 +87,16 @@ static bool csimi_nothing_moves(const csimi_store *s) {
     return true;
 }
 
+CSIMI_FN bool csimi_repeats(const csim_world *w) {
+    const csim_world_def *d = &w->def;
+    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
+    return !d->filter && !d->mix_friction && !d->mix_restitution && d->solver.certify <= 1 && !d->can_sleep;
+}
+
 /* A step in which nothing moved, that took no iteration and ends as the one before did, bit by bit, begins as that one
    did: all later ones are the same until something is done. */
 CSIMI_FN void csimi_compare_step(csim_world *w) {
-    const csim_world_def *d = &w->def;
-    /* callbacks may answer otherwise each time, and steps that are not all certified differ by their number */
-    const bool asked = d->filter || d->mix_friction || d->mix_restitution || d->solver.certify > 1;
-    const bool still = !asked && !d->can_sleep && w->stats.iterations + w->stats.bounded == 0;
+    const bool still = csimi_repeats(w) && w->stats.iterations + w->stats.bounded == 0;
     uint64_t hash = still && csimi_nothing_moves(&w->store) ? csim_world_hash(w) : 0; /* 0: not comparable */
     int i;
     /* sags fade without the hash knowing of it */

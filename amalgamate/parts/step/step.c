@@ -157,6 +157,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     /* what the next solve of each island takes for its largest eigenvalue */
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
+    csimi_keep_known(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];

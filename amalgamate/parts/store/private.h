@@ -47,6 +47,7 @@ typedef struct csimi_rest {
     bool asleep;
     bool woke;      /* since the last step that was done */
     bool drowsy;    /* falls asleep after the next step, whatever it does */
+    bool known;     /* of an island whose next step is known: step/known.c */
     int zone;       /* where its items stand in the arrays: bed.c */
     int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
     uint32_t stirred; /* steps that had been done when it last moved, or something was done to it */
@@ -442,6 +443,12 @@ CSIM_INLINE bool csimi_link_broken(const csimi_store *s, const csimi_link *l) {
 /* Bytes of scratch that a world with these capacities and this solver can need. */
 typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
 
+/* Islands whose next step is known (step/known.c): their figures and counts. */
+typedef struct csimi_known {
+    csim_certificate figure;
+    int contacts, islands, largest; /* largest: blocks */
+} csimi_known;
+
 struct csim_world {
     csim_world_def def; /* but for its capacity: the largest counts seen */
     csimi_heap heap;
@@ -467,7 +474,19 @@ struct csim_world {
     int missed, unchecked; /* not certified; with islands that were not to be */
     int alike;             /* that ended alike, without motion, and nothing has been done since; */
     uint64_t alike_hash;   /* how */
+#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
+    csimi_known known;
+#endif
 };
+
+/* Something is changed that does not wake: all is looked at again. */
+CSIM_INLINE void csimi_forget_known(csim_world *w) {
+#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
+    CSIMI_MEMSET(&w->known, 0, sizeof w->known);
+#else
+    (void)w;
+#endif
+}
 
 /* Velocity blocks of a world with these counts. */
 CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
