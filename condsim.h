@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c33b687eefb0b726
+   Hash of the parts: 801148bfffc28f97
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6018,15 +6018,6 @@ struct csim_world {
     csimi_known known;
 #endif
 };
-
-/* Something is changed that does not wake: all is looked at again. */
-CSIM_INLINE void csimi_forget_known(csim_world *w) {
-#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
-    CSIMI_MEMSET(&w->known, 0, sizeof w->known);
-#else
-    (void)w;
-#endif
-}
 
 /* Velocity blocks of a world with these counts. */
 CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
@@ -38099,7 +38090,6 @@ static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *f
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     w->alike = 0; /* what is told of it is told anew */
-    csimi_forget_known(w);
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 
@@ -41118,16 +41108,12 @@ CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_l
     int i, count = 0;
     f->passes = false;
     if (w->known.contacts == 0) return;
-    for (i = 0; i < s->active_count && !disturbed; i++)
-        disturbed = s->body[s->active[i]].rest.known && !csimi_stood(w, s->active[i]);
-    for (i = 0; i < f->found_count && !disturbed; i++) {
+    for (i = 0; i < f->found_count && !disturbed; i++) { /* each body that is known has some */
         csimi_found_contact *c = f->found + i;
-        const csimi_body *a = s->body + c->body_a, *b = s->body + c->body_b;
-        if (!a->rest.known && !b->rest.known) continue;
-        count++;
+        if (!s->body[c->body_a].rest.known && !s->body[c->body_b].rest.known) continue;
         c->last = csimi_last_contact(w, r, c->id);
-        disturbed = !csimi_known_contact(w, f, i) || (!a->rest.known && a->motion == CSIM_DYNAMIC) ||
-                    (!b->rest.known && b->motion == CSIM_DYNAMIC);
+        disturbed = !csimi_known_contact(w, f, i);
+        count++;
     }
     f->passes = !disturbed && count == w->known.contacts; /* none has gone either */
     if (!f->passes) CSIMI_MEMSET(&w->known, 0, sizeof w->known);
@@ -41157,42 +41143,32 @@ CSIMI_FN void csimi_begin_known(const csim_world *w, csimi_step_frame *f) {
     }
 }
 
-/* Whether this block belongs to a rigid body by itself, which stood and stands, and whose own numbers stay. */
-static bool csimi_known_body(const csim_world *w, const csimi_step_frame *f, int block, bool leads) {
-    const int slot = csimi_block_owner(&w->store, block);
-    const csimi_body *b = w->store.body + slot;
-    const csim_block_matrix *A = &w->store.A;
-    return csimi_stood(w, slot) && b->joints == 0 && csimi_row_end(A, block) - A->row[block] == 2 &&
-           !csimi_any(f->v + 3 * block, 3) && !csimi_any(&b->sigma, 1) && !b->pace.bounded &&
-           (!leads || !csimi_keeps(w) ||
-            (b->pace.sweeps == f->pace[slot].sweeps && b->pace.misses == f->pace[slot].misses &&
-             b->pace.wait == f->pace[slot].wait));
-}
-
-/* Whether it left contact i, in row k of the islands' order, as it was. */
+/* Whether row k in the order of islands, of contact i, is as it was, and so is what was found for it. */
 static bool csimi_known_row(const csim_world *w, const csimi_step_frame *f, int i, int k) {
     csim_real world[3], start[3];
-    if (i >= f->found_count || !csimi_known_contact(w, f, i) || csimi_rolling_bound(w, f, f->found + i) > 0)
-        return false;
+    const csimi_kept *now, *then;
+    if (i >= f->found_count || !csimi_known_contact(w, f, i)) return false; /* rows of joints, and of rolling */
     csimi_store3(world, w->store.contact[f->found[i].last].impulse);
     csimi_mul3(f->contacts[k].R, world, start);
     if (csimi_differ(start, f->lambda + 3 * (size_t)(CSIMI_IN_PLACE ? k : i), 3)) return false;
-    if (csimi_keeps(w)) {
-        const csimi_kept *now = &f->kept[i].kept, *then = w->store.kept + f->found[i].last;
-        return now->calm == then->calm && now->bounded == then->bounded && !csimi_differ(&now->sag, &then->sag, 1) &&
-               !csimi_differ(&now->pulse.x, &then->pulse.x, 3);
-    }
-    return true;
+    if (!csimi_keeps(w)) return true;
+    now = &f->kept[i].kept;
+    then = w->store.kept + f->found[i].last;
+    return now->calm == then->calm && now->bounded == then->bounded && !csimi_differ(&now->sag, &then->sag, 1) &&
+           !csimi_differ(&now->pulse.x, &then->pulse.x, 3);
 }
 
 CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int island, const csim_outcome *o) {
     const int first = f->island_first[island], end = f->island_first[island + 1];
     const int row = f->island_contact_first[island], last = f->island_contact_first[island + 1];
+    const csim_block_matrix *A = &w->store.A;
     int i;
     if (row == last || o->result != CSIM_RESULT_CONVERGED || o->iterations + o->products > 0 || !csimi_may_know(w, f))
         return;
-    for (i = first; i < end; i++)
-        if (!csimi_known_body(w, f, f->island_blocks[i], i == first)) return;
+    for (i = first; i < end; i++) {
+        const int block = f->island_blocks[i];
+        if (csimi_any(f->v + 3 * block, 3) || csimi_row_end(A, block) - A->row[block] != 2) return; /* 2: no springs */
+    }
     for (i = row; i < last; i++)
         if (!csimi_known_row(w, f, f->island_contacts[i], i)) return;
     for (i = first; i < end; i++) f->knows[csimi_block_owner(&w->store, f->island_blocks[i])] = 1;
@@ -44829,10 +44805,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
-    if (csimi_passes(w, f, found->body_a, found->body_b)) {
-        if (csimi_keeps(w)) f->kept[i].kept = w->store.kept[found->last];
-        return;
-    }
+    if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
     found->last = csimi_last_contact(w, r, found->id);
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;

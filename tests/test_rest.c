@@ -343,7 +343,8 @@ static town make_town(int k) {
     t.table = place(t.world, CSIM_STATIC, csim_box(csim_v3(9, 1, CSIM_R(0.25))), csim_v3(4, 0, CSIM_R(0.25)), 1);
     for (i = 0; i < TOWERS; i++)
         for (n = 0; n < 4; n++)
-            t.box[i][n] = put(t.world, cube(), (csim_real)i + CSIM_R(0.02) * (csim_real)((i + n) % 3),
+            t.box[i][n] = put(t.world, n == 3 && i % 2 ? csim_cylinder(CSIM_R(0.25), CSIM_R(0.25)) : cube(),
+                              (csim_real)i + CSIM_R(0.02) * (csim_real)((i + n) % 3),
                               CSIM_R(0.755) + CSIM_R(0.505) * (csim_real)n, CSIM_R(0.5));
     t.rod = put(t.world, csim_box(csim_v3(CSIM_R(0.5), CSIM_R(0.05), CSIM_R(0.05))), -6, 4, CSIM_R(0.5));
     d.kind = CSIM_JOINT_HINGE;
@@ -369,6 +370,21 @@ static void do_to_town(const town *t, int what, int tower, int floor, csim_real 
     case 8: (void)csim_body_set_restitution(w, id, CSIM_R(0.5) + x / 2); break;
     default: (void)csim_body_set_enabled(w, id, x > 0); break;
     }
+}
+
+/* What worlds with bounded frames keep of contacts and bodies, which the hash does not know of. */
+static bool keeps_the_same(const csim_world *a, const csim_world *b) {
+    int i;
+    for (i = 0; i < a->store.count.kept; i++) {
+        const csimi_kept *p = a->store.kept + i, *q = b->store.kept + i;
+        if (p->pair != q->pair || p->calm != q->calm || p->bounded != q->bounded || p->sag != q->sag) return false;
+    }
+    for (i = 0; i < a->store.count.bodies; i++) {
+        const csimi_pace *p = &a->store.body[i].pace, *q = &b->store.body[i].pace;
+        if (p->wait != q->wait || p->misses != q->misses || a->store.body[i].sigma != b->store.body[i].sigma)
+            return false;
+    }
+    return true;
 }
 
 SLOW_IN_FLOAT(islands_that_stand_are_passed_over_to_the_last_bit) {
@@ -397,12 +413,13 @@ SLOW_IN_FLOAT(islands_that_stand_are_passed_over_to_the_last_bit) {
             if (csim_world_hash(a.world) == csim_world_hash(b.world) && s->islands == t->islands &&
                 s->largest_island == t->largest_island && s->contacts == t->contacts && s->touching == t->touching &&
                 s->flags == t->flags && s->result == t->result && s->total_iterations == t->total_iterations &&
-                s->penetration == t->penetration &&
+                s->penetration == t->penetration && keeps_the_same(a.world, b.world) &&
                 memcmp(&s->certificate, &t->certificate, sizeof(double) * 12) == 0)
                 continue;
             CHECK(csim_world_hash(a.world) == csim_world_hash(b.world));
             CHECK(s->islands == t->islands && s->largest_island == t->largest_island);
             CHECK(s->touching == t->touching && s->total_iterations == t->total_iterations);
+            CHECK(keeps_the_same(a.world, b.world));
             CHECK(false);
             break;
         }

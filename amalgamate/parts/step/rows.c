@@ -73,10 +73,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
-    if (csimi_passes(w, f, found->body_a, found->body_b)) {
-        if (csimi_keeps(w)) f->kept[i].kept = w->store.kept[found->last];
-        return;
-    }
+    if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
     found->last = csimi_last_contact(w, r, found->id);
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;

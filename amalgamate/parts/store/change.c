@@ -5,7 +5,6 @@ static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *f
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_deny(&w->error, CSIM_LOCKED, fn, NULL, NULL);
     w->alike = 0; /* what is told of it is told anew */
-    csimi_forget_known(w);
     return csimi_find_body(w, id, fn, slot, &w->error);
 }
 

@@ -479,15 +479,6 @@ struct csim_world {
 #endif
 };
 
-/* Something is changed that does not wake: all is looked at again. */
-CSIM_INLINE void csimi_forget_known(csim_world *w) {
-#if !defined(CONDSIM_NO_SLEEP) && !defined(CONDSIM_TINY)
-    CSIMI_MEMSET(&w->known, 0, sizeof w->known);
-#else
-    (void)w;
-#endif
-}
-
 /* Velocity blocks of a world with these counts. */
 CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *capacity);
