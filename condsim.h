@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 801148bfffc28f97
+   Hash of the parts: 125d0f382c329d29
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4600,6 +4600,9 @@ CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */
 CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
 
+/* ---- certificate.c: each figure the larger of the two */
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c);
+
 /* ==== begin solve/private.h ===================================================================================== */
 /* solve/private: what the solver files share. */
 
@@ -6966,7 +6969,6 @@ typedef struct csimi_answer {
     int bounded, substeps;
     double pushed;
 } csimi_answer;
-CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c); /* each figure the larger one */
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);
@@ -22078,6 +22080,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_motion(p, lambda, kept, csimi_root(weighed / weight), out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
+}
+
+/* All figures are numbers, one behind the other. */
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    /* up to the first that is no figure */
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
@@ -45929,15 +45940,6 @@ static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
 static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(order[i] & 0xffffffffu) : i; }
 
 /* ---- one after the other */
-
-/* All figures are numbers, one behind the other. */
-CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    /* up to the first that is no figure */
-    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
-    const double *figure = (const double *)(const void *)c;
-    for (; most < end; most++, figure++)
-        if (*figure > *most) *most = *figure;
-}
 
 /* What islands share. */
 static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {

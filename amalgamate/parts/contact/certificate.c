@@ -535,6 +535,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
+/* All figures are numbers, one behind the other. */
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+    /* up to the first that is no figure */
+    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
+    const double *figure = (const double *)(const void *)c;
+    for (; most < end; most++, figure++)
+        if (*figure > *most) *most = *figure;
+}
+
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
     const csim_certificate *c = certificate;
     double worst;

@@ -100,4 +100,7 @@ CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */
 CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
 
+/* ---- certificate.c: each figure the larger of the two */
+CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c);
+
 #endif

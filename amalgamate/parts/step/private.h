@@ -579,7 +579,6 @@ typedef struct csimi_answer {
     int bounded, substeps;
     double pushed;
 } csimi_answer;
-CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c); /* each figure the larger one */
 /* Writes v, rep, lambda, missed and kept of its blocks and contacts. */
 CSIMI_FN csim_status csimi_solve_island(const csim_world *world, csimi_step_frame *frame, int island,
                                         csimi_worker *worker, csimi_answer *answer);

@@ -105,15 +105,6 @@ static int csimi_ordered(const uint64_t *order, int i) { return order ? (int)(or
 
 /* ---- one after the other */
 
-/* All figures are numbers, one behind the other. */
-CSIMI_FN void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-    /* up to the first that is no figure */
-    double *most = (double *)(void *)worst, *end = (double *)(void *)&worst->worst_contact;
-    const double *figure = (const double *)(const void *)c;
-    for (; most < end; most++, figure++)
-        if (*figure > *most) *most = *figure;
-}
-
 /* What islands share. */
 static void csimi_gather(const csim_world *w, csimi_step_frame *f, int island, const csimi_answer *a) {
     const csim_outcome *o = &a->outcome;
