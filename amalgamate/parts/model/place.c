@@ -451,15 +451,20 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
 
 /* ---- mass */
 
-CSIMI_FN void csimi_place_prepare(csimi_state *s) {
-    int i, k;
-    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
-        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+static void csimi_place_prepare_range(void *context, int begin, int end) {
+    const csimi_state *s = (const csimi_state *)context;
+    int k;
+    for (; CSIMI_HAS_RIGID && begin < end; begin++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)begin;
         for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
+        if (s->rigid_mode[begin] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, begin, I);
         csimi_inverse3(I, inverse);
     }
+}
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s, const csim_tasks *tasks) {
+    csimi_parallel(tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_place_prepare_range, s);
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J) {

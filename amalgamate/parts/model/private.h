@@ -297,6 +297,7 @@ CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cloth_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
+enum { CSIMI_RIGID_GRAIN = 256 }; /* rigid bodies of a range */
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
@@ -411,7 +412,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 /* Most terms of a place; a spring's or contact's room. */
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
-CSIMI_FN void csimi_place_prepare(csimi_state *s);
+CSIMI_FN void csimi_place_prepare(csimi_state *s, const csim_tasks *tasks);
 /* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. J: of its terms. */
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J);
 /* Whether any of its blocks is an unknown. */

@@ -130,12 +130,28 @@ CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step 
     csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
 }
 
-CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
-    int k;
-    for (k = 0; k < s->rigid_count; k++)
+/* What ranges of bodies read and write, each its own rows. */
+typedef struct csimi_rigid_job {
+    const csimi_state *s;
+    const csimi_step *step;
+    csim_real *vk;
+    csimi_system *system;
+    const csim_real *v;
+    csimi_state *next;
+} csimi_rigid_job;
+
+static void csimi_rigid_prepare_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    for (; k < end; k++)
         if (s->rigid_mode[k] == CSIMI_FREE)
-            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, step,
-                            vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
+            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, job->step,
+                            job->vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
+}
+
+CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
+    csimi_rigid_job job = {s, step, vk, NULL, NULL, NULL};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_prepare_range, &job);
 }
 
 /* The two blocks of a body are coupled (by zeros), so that it is one body to everyone who reads the pattern. */
@@ -148,10 +164,13 @@ CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs) {
     return s->rigid_count;
 }
 
-CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
-    csim_real h = step->h, inverse_theta = 1 / step->theta;
-    int k, c;
-    for (k = 0; k < s->rigid_count; k++) {
+static void csimi_rigid_assemble_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    const csimi_system *system = job->system;
+    csim_real h = job->step->h, inverse_theta = 1 / job->step->theta;
+    int c;
+    for (; k < end; k++) {
         int block = s->node_count + 2 * k;
         csim_real *linear = system->A.val + 9 * (size_t)system->A.diag[block];
         csim_real *angular = system->A.val + 9 * (size_t)system->A.diag[block + 1];
@@ -171,15 +190,29 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
     }
 }
 
-CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
-    int k, c;
-    for (k = 0; k < s->rigid_count; k++) {
-        const csim_real *u = v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
+CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    csimi_rigid_job job = {s, step, NULL, system, NULL, NULL};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_assemble_range, &job);
+}
+
+static void csimi_rigid_advance_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    const csimi_step *step = job->step;
+    csimi_state *next = job->next;
+    int c;
+    for (; k < end; k++) {
+        const csim_real *u = job->v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
         csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(u + 3)));
         csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)k)));
         for (c = 0; c < 3; c++) next->com[3 * k + c] = s->com[3 * k + c] + step->h * u[c];
         csimi_store_quat(next->rotation + 4 * (size_t)k, q);
     }
+}
+
+CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
+    csimi_rigid_job job = {s, step, NULL, NULL, v, next};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_advance_range, &job);
 }
 
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {

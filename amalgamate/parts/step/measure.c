@@ -98,15 +98,16 @@ CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
     }
 }
 
-CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
-    csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
-    for (i = 0; i < f->found_count; i++) {
-        csimi_told_contact *found = f->told + i;
-        const csim_contact *c = f->contacts + i;
-        const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
-        csim_contact_info *info = f->info + i;
+static void csimi_report_range(void *context, int begin, int end) {
+    const csimi_stage *stage = (const csimi_stage *)context;
+    const csim_world *w = stage->w;
+    const csimi_step_frame *f = stage->f;
+    const csimi_store *s = &w->store;
+    for (; begin < end; begin++) {
+        csimi_told_contact *found = f->told + begin;
+        const csim_contact *c = f->contacts + begin;
+        const csim_real *lambda = f->lambda + 3 * begin; /* contact rows come first, in the order of found */
+        csim_contact_info *info = f->info + begin;
         csim_real impulse[3] = {0, 0, 0}, start[3];
         if (csimi_passes(w, f, found->body_a, found->body_b)) {
             *info = s->contact[found->last];
@@ -136,14 +137,23 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda);
         info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
-        if (info->state == CSIM_CONTACT_OPEN) continue;
 #if CSIMI_TOLD_APART
-        info->coming = found->speed;
+        if (info->state != CSIM_CONTACT_OPEN) info->coming = found->speed;
 #else
-        info->coming = csimi_coming(w, found);
+        if (info->state != CSIM_CONTACT_OPEN) info->coming = csimi_coming(w, found);
 #endif
+    }
+}
+
+CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    csimi_share(w, f, f->found_count, csimi_report_range);
+    for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
+    for (i = 0; i < f->found_count; i++) {
+        if (f->info[i].state == CSIM_CONTACT_OPEN) continue;
         f->stats->touching++;
-        if (found->last >= 0) f->carried[found->last] = 1; /* so that it has not ended */
+        if (f->told[i].last >= 0) f->carried[f->told[i].last] = 1; /* so that it has not ended */
     }
     f->ended_count = 0;
     for (i = 0; i < s->count.contacts; i++)

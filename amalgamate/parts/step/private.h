@@ -194,6 +194,17 @@ typedef struct csimi_step_frame {
     csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
+/* What ranges of a loop over contacts or bodies read, and where each writes its own. */
+typedef struct csimi_stage {
+    csim_world *w;
+    csimi_step_frame *f;
+} csimi_stage;
+CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, csim_range_fn *fn) {
+    csimi_stage stage;
+    stage.w = w;
+    stage.f = f;
+    csimi_parallel(&w->def.tasks, count, 256, fn, &stage);
+}
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */

@@ -132,7 +132,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_rows_job job;
     size_t mark = arena->used;
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
-    csimi_place_prepare(&w->store.state);
+    csimi_place_prepare(&w->store.state, &w->def.tasks);
     csimi_index_contacts(w, &r);
     csimi_pass_known(w, f, &r);
     job.world = w;

@@ -22,7 +22,7 @@ typedef struct csimi_eye {
     unsigned char *stands;    /* [shapes] 1: not moved by a bit */
     csim_pose *pose;          /* [shapes] of those awake, after the step */
     csim_real *box;           /* [6 shapes] around the balls that hold them then */
-    int *thrown, count;       /* [shapes] */
+    unsigned char *thrown;    /* [shapes] 1: it went farther than its margin */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
     int *near;                /* [shapes] that a shape, or the nodes of one body, may be near */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
@@ -43,7 +43,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->stands = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
     e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
-    e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->thrown = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
     e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
@@ -80,15 +80,16 @@ static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
     return csim_pose_point(csimi_eye_pose(e, &e->f->next, shape), e->w->store.shape[shape].centre);
 }
 
-static void csimi_eye_shapes(csimi_eye *e) {
+static void csimi_eye_shapes(void *context, int k, int end) {
+    const csimi_eye *e = (const csimi_eye *)context;
     const csimi_store *s = &e->w->store;
-    int k;
-    for (k = 0; k < e->awake; k++) {
+    for (; k < end; k++) {
         const int i = (int)e->list[k];
         const csim_geometry *g = s->shape + i;
         const csim_pose to = e->pose[i] = csim_pose_mul(csimi_shape_pose(s, &e->f->next, i), g->local);
         const csim_vec3 c = csim_pose_point(to, g->centre);
         const csim_real r = g->bound + s->skin[i].surface.thickness + e->slack;
+        e->thrown[i] = 0;
         csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
         csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
@@ -100,8 +101,7 @@ static void csimi_eye_shapes(csimi_eye *e) {
             if (e->stands[i]) continue; /* it is where its contacts were found */
             e->spin[i] = csimi_turned(g, from, to);
             /* its contacts were looked for as far as the margin */
-            if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
-                e->thrown[e->count++] = i;
+            e->thrown[i] = csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i];
         }
     }
 }
@@ -257,17 +257,14 @@ static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
     return count;
 }
 
-static void csimi_eye_thrown(csimi_eye *e) {
+static void csimi_eye_thrown(csimi_eye *e, int a) {
     const csimi_store *s = &e->w->store;
-    int i, k;
-    for (i = 0; i < e->count; i++) {
-        const int a = e->thrown[i], slot = s->shape_body[a];
-        const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
-        const csim_vec3 c = csimi_eye_centre(e, a);
-        const int count = csimi_eye_about(e, c, r);
-        for (k = 0; k < count; k++)
-            if (csimi_eye_near(e, slot, a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
-    }
+    const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
+    const csim_vec3 c = csimi_eye_centre(e, a);
+    const int count = csimi_eye_about(e, c, r);
+    int k;
+    for (k = 0; k < count; k++)
+        if (csimi_eye_near(e, s->shape_body[a], a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
 }
 
 /* Those that passed by each other, as far as they did not keep to their ways. */
@@ -413,6 +410,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
 CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     csimi_eye e;
+    int i;
     CSIMI_MEMSET(&e, 0, sizeof e);
     e.w = w;
     e.f = f;
@@ -423,9 +421,10 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.filter.world = w; /* for csimi_may_touch */
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
     e.awake = csimi_awake_shapes(w, e.list);
-    csimi_eye_shapes(&e);
+    csimi_parallel(&w->def.tasks, e.awake, 256, csimi_eye_shapes, &e);
     csimi_eye_pairs(&e);
-    csimi_eye_thrown(&e);
+    for (i = 0; i < e.awake; i++)
+        if (e.thrown[e.list[i]]) csimi_eye_thrown(&e, (int)e.list[i]);
     csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats->penetration = e.deepest;
