@@ -219,6 +219,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #endif
     /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
+    csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
     for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     /* edges have a broad phase of their own, in the same room for pairs */

@@ -96,15 +96,22 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 
 /* ---- found contacts */
 
-CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b) {
     csimi_step_frame *f = d->frame;
-    csimi_found_contact *c;
+    csimi_found_contact *c = f->found + f->found_count;
     if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL; /* not counted: it is none */
     d->needed++; /* counted without room too, so that a failed step tells how much it wants */
     if (f->found_count >= d->room) return NULL;
-    c = f->found + f->found_count++;
+    f->found_count++;
+    c->body_a = body_a;
+    c->body_b = body_b;
+    return c;
+}
+
+static void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
+    const int body_a = c->body_a, body_b = c->body_b;
     CSIMI_MEMSET(c, 0, sizeof *c);
-    if (csimi_keeps(d->world)) CSIMI_MEMSET(f->kept + (c - f->found), 0, sizeof *f->kept);
+    if (csimi_keeps(d->world)) CSIMI_MEMSET(d->frame->kept + (c - d->frame->found), 0, sizeof *d->frame->kept);
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
@@ -112,23 +119,28 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
 #if CSIMI_HAS_NODES
     c->shape_b = c->surface_b = c->self = -1;
 #endif
+}
+
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+    csimi_found_contact *c = csimi_take_found(d, body_a, body_b);
+    if (c) csimi_begin_found(d, c, id);
     return c;
 }
 
-CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
-                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap) {
+CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
     const csimi_store *s = &d->world->store;
-    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, id);
-    if (!c) return NULL;
-    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-    c->part_a = a->item;
-    c->part_b = b->item;
+    csimi_begin_found(d, c, id);
+    c->part_a = part_a;
+    c->part_b = part_b;
+    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
+                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
     c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
     c->normal = normal;
     c->gap = gap;
-    c->a = csimi_shape_place(s, a->item, point);
-    c->b = csimi_shape_place(s, b->item, point);
-    return c;
+    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
+    c->a = csimi_shape_place(s, part_a, c->meet);
+    c->b = csimi_shape_place(s, part_b, c->meet);
 }
 
 /* ---- geometry that narrow phases share */

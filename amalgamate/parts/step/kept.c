@@ -69,12 +69,12 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                               csim_pose *now) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
     csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
-    now[0] = csimi_keep_pose(s, a->item); /* also for csimi_emit_kept */
+    csim_pose now[2];
+    now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
     if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
     /* against each other: two that travel together have not moved */
@@ -85,30 +85,20 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     return moved <= far;
 }
 
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                              const csim_pose *now) {
+CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, int last) {
     const csimi_store *s = &d->world->store;
-    for (; first >= 0; first = d->kept_next[first]) {
-        const csimi_kept *k = s->kept + first;
-        const csim_vec3 n = s->contact[first].normal;
-        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[first].id);
-        csimi_found_kept *own = c ? d->frame->kept + (c - d->frame->found) : NULL;
-        csim_vec3 on_b;
-        if (!c) continue;
-        own->kept = *k;
-        c->part_a = a->item;
-        c->part_b = b->item;
-        c->normal = n;
-        c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-        /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
-        c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
-        c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-        c->meet = csim_add(now[0].position, k->arm[0]);
-        own->meet_b = csim_add(now[1].position, k->arm[1]);
-        c->a = csimi_shape_place(s, a->item, c->meet);
-        c->b = csimi_shape_place(s, b->item, c->meet);
-    }
+    csimi_found_kept *own = d->frame->kept + (c - d->frame->found);
+    const csimi_kept *k = s->kept + last;
+    const csim_pose a = csimi_keep_pose(s, c->part_a), b = csimi_keep_pose(s, c->part_b);
+    const csim_vec3 n = c->normal;
+    csim_vec3 on_b;
+    own->kept = *k;
+    /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
+    c->point_a = csimi_carried(k->pose[0], a, k->arm[0]);
+    on_b = csimi_carried(k->pose[1], b, csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
+    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
+    c->meet = csim_add(a.position, k->arm[0]);
+    own->meet_b = csim_add(b.position, k->arm[1]);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {

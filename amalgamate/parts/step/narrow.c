@@ -67,11 +67,12 @@ static bool csimi_are_shapes(const csimi_detector *d, const csimi_object **a, co
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    const csimi_early *early = d->early ? d->early + pair : NULL;
     int k;
-    d->pair = pair; /* by which csimi_collide_shapes looks up what threads found */
-    if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
+    /* what threads found has been asked this before */
+    if (!csimi_is_early(early) && (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b))) return;
     if (csimi_are_shapes(d, &a, &b)) {
-        csimi_collide_shapes(d, a, b);
+        csimi_collide_shapes(d, a, b, early);
         return;
     }
     if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
@@ -115,6 +116,7 @@ static void csimi_early_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
+        d->early[begin].first = -1;
         if (!csimi_are_shapes(d, &a, &b) || skin[a->item].sensor || skin[b->item].sensor) continue;
         /* after the sensors, which pair with shapes of their own body that have no links to be neighbours by. Room of
            the range's own; where it does not do, the pair is left to the main pass, which finds the same */

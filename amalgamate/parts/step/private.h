@@ -280,12 +280,14 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Scale of last impulses: forces persist, so impulses go with h. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 
-/* What two shapes have between them, found by one of several threads before pairs are gone through; touch null: not
-   looked for. */
+/* What two shapes have between them, found by one of several threads before pairs are gone through: touches, or, touch
+   null, the contacts of the last step told again from the first on. That is -1 where there were none: with touch null
+   nobody has looked. */
 typedef struct csimi_early {
     csim_touch *touch;
-    int count;
+    int count, first;
 } csimi_early;
+CSIM_INLINE bool csimi_is_early(const csimi_early *e) { return e && (e->touch || e->first >= 0); }
 
 typedef struct csimi_detector {
     csim_world *world;
@@ -294,7 +296,6 @@ typedef struct csimi_detector {
     csim_real *lower, *upper;
     int *group, *pairs;
     csimi_early *early; /* [pairs] or null */
-    int pair;           /* at hand */
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
@@ -326,7 +327,7 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_index_standing(csimi_detector *d);
 /* The first contact that these two had in the last step; -1: one of them has moved, or they had none. */
 CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
-CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+CSIMI_FN int csimi_next_standing(const csimi_store *s, int last); /* the next of the same pair, or -1 */
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
 CSIMI_FN bool csimi_stood(const csim_world *w, int slot); /* a rigid body; that has not moved for two steps */
 CSIMI_FN bool csimi_repeats(const csim_world *w); /* whether nothing but the state of a world decides a step */
@@ -338,9 +339,7 @@ CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
 CSIM_INLINE int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     return (void)d, (void)a, (void)b, -1;
 }
-CSIM_INLINE void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    (void)d, (void)a, (void)b, (void)first;
-}
+CSIM_INLINE int csimi_next_standing(const csimi_store *s, int last) { return (void)s, (void)last, -1; }
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
@@ -418,10 +417,12 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int shape_
 /* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
 CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
-/* The next free record, or null beyond the capacity (it is counted all the same). */
+/* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
+CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
-                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap);
+/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
+CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
@@ -430,7 +431,10 @@ CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_ve
 CSIMI_FN csim_geometry csimi_ball(csim_real radius);
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
 /* ---- shapes.c, points.c, edges.c: what two objects have that can meet */
-CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                   const csimi_early *early);
+/* Of a range of found contacts those that are told again. */
+CSIMI_FN void csimi_tell_range(void *context, int begin, int end);
 /* The same ahead, into at: how many touches there are; 0 also where they do not fit or are told again. */
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room);
@@ -458,11 +462,10 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* Whether neither shape has moved far since they were found, to now [2]; then they are told once more. */
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                               csim_pose *now);
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                              const csim_pose *now);
+/* Whether neither shape has moved far since they were found; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* A contact of the last step, at its gap where the bodies are now. */
+CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, int last);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);

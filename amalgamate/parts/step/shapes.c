@@ -48,10 +48,10 @@ static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, cons
 
 /* Whether contacts of the last step are told again; the first of those that there were, or -1. */
 static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
-                             int *first, csim_pose *now) {
+                             int *first) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first, now));
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -71,38 +71,59 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
 #if CSIMI_SIDE_BY_SIDE
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room) {
-    csim_pose now[2];
+    csimi_early *early = d->early + pair;
     int first, count;
-    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
-    count = csimi_look_between(d, a, b, at, room);
-    if (count > room) return 0; /* the main pass looks again, with more room */
-    d->early[pair].touch = at; /* not null: known, also where nothing is found */
-    return d->early[pair].count = count;
+    const bool told = csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first);
+    if (!told && (count = csimi_look_between(d, a, b, at, room)) > room) return 0; /* the main pass has more room */
+    early->first = first;
+    if (told) return 0;
+    early->touch = at; /* not null: known, also where nothing is found */
+    return early->count = count;
 }
 #endif
 
-CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
+   until then; of those found anew 0. */
+static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
+    const bool keeps = csimi_keeps(d->world);
+    for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {
+        csimi_found_contact *c = csimi_take_found(d, a->body, b->body);
+        if (!c) continue;
+        c->part_a = a->item;
+        c->part_b = b->item;
+        c->last = last + 1;
+    }
+}
+
+CSIMI_FN void csimi_tell_range(void *context, int begin, int end) {
+    const csimi_detector *d = (const csimi_detector *)context;
+    for (; begin < end; begin++) {
+        csimi_found_contact *c = d->frame->found + begin;
+        const int last = c->last - 1;
+        const csim_contact_info *k = d->world->store.contact + csimi_imax(last, 0);
+        if (last >= 0) csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+    }
+}
+
+CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                   const csimi_early *early) {
     csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    csim_pose now[2];
-    const bool keeps = csimi_keeps(d->world);
+    const bool keeps = csimi_keeps(d->world), known = CSIMI_SIDE_BY_SIDE && csimi_is_early(early);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (csimi_told_again(d, a, b, key, &first, now)) {
-        if (keeps)
-            csimi_emit_kept(d, a, b, first, now);
-        else
-            csimi_emit_standing(d, a, b, first);
+    if (known ? (first = early->first, !early->touch) : csimi_told_again(d, a, b, key, &first)) {
+        csimi_tell_again(d, a, b, first);
         return;
     }
     /* records are made here, pair by pair: their order is the same for any number of threads */
-    if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
-        out = d->early[d->pair].touch;
-        n = d->early[d->pair].count;
+    if (known) {
+        out = early->touch;
+        n = early->count;
     } else {
         n = csimi_look_between(d, a, b, out, room);
     }
@@ -116,9 +137,11 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
         /* named by the pair and its features, so that impulses of the last step are found again */
-        csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
-                                                    out[i].normal, out[i].gap - thickness);
-        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key); /* null: none is made */
+        csimi_found_contact *c = csimi_take_found(d, a->body, b->body);
+        if (!c) continue; /* none is made */
+        csimi_write_shapes(d, c, a->item, b->item, csimi_mix64(key, out[i].feature), out[i].point_a, out[i].normal,
+                           out[i].gap - thickness, -1);
+        if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
     csimi_keep_heirs(d, from, first);
 }

@@ -67,11 +67,8 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
     return r->table[at];
 }
 
-CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    const csimi_store *s = &d->world->store;
-    const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
-    for (k = c; k < end && csimi_same_shapes(k, c); k++) /* the order of the last step */
-        csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
+CSIMI_FN int csimi_next_standing(const csimi_store *s, int last) {
+    return last + 1 < s->count.contacts && csimi_same_shapes(s->contact + last, s->contact + last + 1) ? last + 1 : -1;
 }
 
 /* ---- steps alike */
