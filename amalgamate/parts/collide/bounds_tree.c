@@ -254,12 +254,18 @@ CSIMI_FN void csimi_bounds_remove(csimi_bounds_tree *t, int leaf) {
     csimi_bounds_renew(t, i);
 }
 
+CSIMI_FN bool csimi_bounds_fits(const csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper) {
+    csimi_bounds_node box;
+    const int n = t->leaf_node[leaf];
+    if (n < 0) return true;
+    csimi_bounds_box(&box, lower, upper, 0);
+    return csimi_bounds_holds(t->node + n, &box);
+}
+
 CSIMI_FN bool csimi_bounds_move(csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper, csim_real ahead) {
     csimi_bounds_node box;
     int n = t->leaf_node[leaf];
-    if (n < 0) return false;
-    csimi_bounds_box(&box, lower, upper, 0);
-    if (csimi_bounds_holds(t->node + n, &box)) return false;
+    if (csimi_bounds_fits(t, leaf, lower, upper)) return false;
     csimi_bounds_box(&box, lower, upper, ahead);
     CSIMI_MEMCPY(t->node[n].lower, box.lower, sizeof box.lower);
     CSIMI_MEMCPY(t->node[n].upper, box.upper, sizeof box.upper);

@@ -408,6 +408,7 @@ CSIMI_FN void csimi_bounds_clear(csimi_bounds_tree *t);
 CSIMI_FN void csimi_bounds_copy(csimi_bounds_tree *to, const csimi_bounds_tree *from); /* to a capacity not smaller */
 CSIMI_FN int csimi_bounds_insert(csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper); /* the number of the leaf */
 CSIMI_FN void csimi_bounds_remove(csimi_bounds_tree *t, int leaf);
+CSIMI_FN bool csimi_bounds_fits(const csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper);
 /* Makes room for a new box; when there is none yet, more by `ahead` on every side. False: there was. */
 CSIMI_FN bool csimi_bounds_move(csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper, csim_real ahead);
 /* Builds the tree anew when enough has changed and it costs much more than when it was built; always: in any case. */

@@ -30,35 +30,48 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
 
 /* How far a surface may come in a step: half of the contact distance and what accelerations give (push), and the way at
    this speed; half as much again in midpoint worlds, whose contacts stop an impact (3 - e) / 2 steps ahead. */
-static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item, csim_real speed,
-                             csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
-    csimi_object *o = d->object + d->count;
+static void csimi_bound_object(const csimi_detector *d, csimi_object *o, csim_real speed, csim_real acceleration,
+                               csim_vec3 lower, csim_vec3 upper) {
+    const int body = o->body, item = o->item;
+    const ptrdiff_t i = o - d->object;
     const csimi_body *b = d->world->store.body + body;
     csim_real h = d->frame->h;
     csim_vec3 m;
-    o->kind = kind;
-    o->body = body;
-    o->item = item;
     /* m, half of the contact distance: the other object brings the other half */
     o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
-    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
+    if (o->kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
     m = csim_v3(o->margin, o->margin, o->margin);
-    csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
-    csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
+    csimi_store3(d->lower + 3 * i, csim_sub(lower, m));
+    csimi_store3(d->upper + 3 * i, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
-    d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
-    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
-    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0; /* what lies in bed meets only what is awake */
+    d->group[i] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[i] = body + 1; /* it wakes what it touches */
+    if (csimi_lies(&d->world->store, body)) d->group[i] = 0; /* what lies in bed meets only what is awake */
     /* a negative group pairs with its like too: links of one tree may meet */
-    if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
-        d->group[d->count] = -1;
-    if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
-    d->count++;
+    if (b->kind == CSIM_BODY_TREE && d->group[i] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[i] = -1;
+    if (o->kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[i] = -1; /* it sees them all */
 }
 
-static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
+static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item) {
+    csimi_object *o = d->object + d->count++;
+    o->kind = kind;
+    o->body = body;
+    o->item = item;
+}
+
+/* False: nobody sees it go anywhere. */
+static bool csimi_add_shape(csimi_detector *d, int slot, int shape) {
+    const bool seen = !d->world->store.skin[shape].disabled;
+    d->frame->margin[shape] = 0;
+    if (seen) csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape);
+    return seen;
+}
+
+static void csimi_bound_shape(const csimi_detector *d, csimi_object *o, csim_pose pose) {
     const csimi_store *s = &d->world->store;
+    const int slot = o->body, shape = o->item;
     const csimi_body *b = s->body + slot;
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
@@ -69,8 +82,6 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     /* about the centre of mass; that of trees is 0: about the origin of the link */
     const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
     const csim_real far = csim_length(arm) + g->bound;
-    d->frame->margin[shape] = 0;
-    if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -101,13 +112,22 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
-    d->object[d->count].at = at;
-    d->object[d->count].v = v;
-    d->object[d->count].far = far;
+    o->at = at;
+    o->v = v;
+    o->far = far;
     /* a ball that turns about its middle stays where it is */
-    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
-    csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
-                     csim_add(upper, extra));
+    o->turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
+    csimi_bound_object(d, o, speed, acceleration, csim_sub(lower, extra), csim_add(upper, extra));
+}
+
+/* Of a range of objects the shapes of rigid bodies. */
+static void csimi_bound_range(void *context, int begin, int end) {
+    const csimi_detector *d = (const csimi_detector *)context;
+    const csimi_store *s = &d->world->store;
+    for (; begin < end; begin++) {
+        csimi_object *o = d->object + begin;
+        if (s->body[o->body].kind == CSIM_RIGID) csimi_bound_shape(d, o, csimi_body_pose(s, &s->state, o->body));
+    }
 }
 
 static void csimi_add_points(csimi_detector *d, int slot) {
@@ -132,8 +152,9 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     /* the free motion of a reduced body is known */
     if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE)
         push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
-    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
+    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node);
+    csimi_bound_object(d, d->object + d->count - 1, CSIMI_SQRT(speed2), CSIMI_SQRT(push2) + push + heavy * d->fall,
+                       csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -143,18 +164,19 @@ static void csimi_add_objects(csimi_detector *d) {
         int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         if (b->disabled) continue;
-        if (b->kind == CSIM_RIGID) {
-            csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
-            for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
+        if (b->kind == CSIM_RIGID) { /* bounded below, by ranges */
+            for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k);
         } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
             d->pushed = w->store.state.tree[b->tree].mode == CSIMI_FREE &&
                         csimi_tree_pushed(&w->store.state, b->tree, d->give);
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
-                csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
+                if (csimi_add_shape(d, slot, k))
+                    csimi_bound_shape(d, d->object + d->count - 1, csimi_shape_pose(&w->store, &w->store.state, k));
         } else if (CSIMI_HAS_NODES) {
             csimi_add_points(d, slot);
         }
     }
+    csimi_parallel(&w->def.tasks, d->count, 256, csimi_bound_range, d);
 }
 
 /* And what lies in bed near them. */
@@ -167,8 +189,10 @@ static void csimi_add_still_objects(csimi_detector *d) {
         const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
         const csimi_body *b = s->body + slot;
         if (b->disabled) continue;
-        if (b->shape_count > 0)
-            csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        if (b->shape_count > 0) {
+            if (csimi_add_shape(d, slot, b->first_shape + part))
+                csimi_bound_shape(d, d->object + d->count - 1, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        }
         /* near is sorted by slot and lists each edge of a cable: the body is one object, once */
         else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);

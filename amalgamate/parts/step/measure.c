@@ -148,7 +148,7 @@ static void csimi_report_range(void *context, int begin, int end) {
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
-    csimi_share(w, f, f->found_count, csimi_report_range);
+    csimi_share(w, f, f->found_count, 256, csimi_report_range);
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
         if (f->info[i].state == CSIM_CONTACT_OPEN) continue;

@@ -202,6 +202,16 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
     return fast;
 }
 
+static void csimi_path_ways_range(void *context, int begin, int end) {
+    csimi_paths *p = (csimi_paths *)context;
+    const csimi_store *s = &p->w->store;
+    for (; begin < end; begin++) {
+        const int slot = s->active[begin];
+        p->looked[slot] = csimi_path_ways(p, slot);
+        if (p->f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p->looked[slot] = 1; /* unseen.c found it in */
+    }
+}
+
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
     csim_vec3 lower, upper;
@@ -213,6 +223,11 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
     csimi_store3(p->box + 6 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
     csimi_store3(p->box + 6 * (size_t)shape + 3, csim_add(upper, csim_v3(t, t, t)));
+}
+
+static void csimi_path_bounds_range(void *context, int begin, int end) {
+    csimi_paths *p = (csimi_paths *)context;
+    for (; begin < end; begin++) csimi_path_bounds(p, (int)p->list[begin]);
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
@@ -761,7 +776,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     const size_t mark = arena->used;
     csimi_paths p;
     bool bodies = f->strays > 0, nodes = s->count.surface > 0, stopped = true;
-    int i, k, pass;
+    int i, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = p.filter.world = w;
     p.f = f;
@@ -771,17 +786,15 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     p.fine = w->def.follow_paths;
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
-    for (i = 0; i < w->store.active_count; i++) {
-        const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1; /* unseen.c found it in */
-        bodies = bodies || p.looked[slot];
+    csimi_parallel(&w->def.tasks, s->active_count, 256, csimi_path_ways_range, &p);
+    for (i = 0; i < s->active_count; i++) {
+        nodes = nodes || s->body[s->active[i]].kind == CSIM_PARTICLE;
+        bodies = bodies || p.looked[s->active[i]];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
-        for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
+        csimi_parallel(&w->def.tasks, p.awake, 256, csimi_path_bounds_range, &p);
         if (bodies) csimi_crowd_gather(&p.crowd, p.awake, p.list, p.box);
         /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {

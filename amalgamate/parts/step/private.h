@@ -199,11 +199,11 @@ typedef struct csimi_stage {
     csim_world *w;
     csimi_step_frame *f;
 } csimi_stage;
-CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, csim_range_fn *fn) {
+CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
     csimi_stage stage;
     stage.w = w;
     stage.f = f;
-    csimi_parallel(&w->def.tasks, count, 256, fn, &stage);
+    csimi_parallel(&w->def.tasks, count, grain, fn, &stage);
 }
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);

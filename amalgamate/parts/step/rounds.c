@@ -81,20 +81,30 @@ static void csimi_order_rows(const csimi_step_frame *f, int *from) {
     for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
-/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. */
-static void csimi_to_islands(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) {
+/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. Any thread
+   numbers any terms. */
+static void csimi_terms_to_islands(void *context, int k, int end) {
+    csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    for (; k < end; k++) {
         f->term_block[k] = f->terms[k].block; /* numbers in islands repeat: kept to go back */
         f->terms[k].block = f->local[f->terms[k].block];
     }
+}
+
+static void csimi_terms_to_world(void *context, int k, int end) {
+    csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    for (; k < end; k++) f->terms[k].block = f->term_block[k];
+}
+
+static void csimi_to_islands(csim_world *w, csimi_step_frame *f) {
+    csimi_share(w, f, f->term_count, 4096, csimi_terms_to_islands);
     csimi_order_rows(f, f->island_contacts);
 }
 
-static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
+static void csimi_to_world(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+    csimi_share(w, f, f->term_count, 4096, csimi_terms_to_world);
     for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k; /* the inverse order */
     csimi_order_rows(f, back);
     csimi_pop(arena, mark);
@@ -321,7 +331,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
-    csimi_to_islands(f);
+    csimi_to_islands(w, f);
     f->stats->certificate.worst_contact = -1; /* numbers in an island mean nothing outside of it */
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
@@ -334,7 +344,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
             return status;
     }
     csimi_tell_known(w, f);
-    csimi_to_world(f, arena);
+    csimi_to_world(w, f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -343,9 +353,9 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_to_islands(f); /* islands are those of before: joints and forces changed, not who touches whom */
+    csimi_to_islands(w, f); /* islands are those of before: joints and forces changed, not who touches whom */
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
-    csimi_to_world(f, arena);
+    csimi_to_world(w, f, arena);
     return CSIM_OK;
 }

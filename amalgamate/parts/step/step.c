@@ -167,7 +167,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     for (i = 0; i < s->count.contacts; i++) csimi_meets_add(s, &s->meets, s->contact, i);
-    csimi_look_step(w); /* boxes that queries look at follow the poses */
+    csimi_look_step(w, f->driven); /* boxes that queries look at follow the poses; driven: paths are done with it */
     csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;

@@ -236,12 +236,36 @@ CSIMI_FN void csimi_look_all_moved(csim_world *w) {
 }
 #endif
 
-CSIMI_FN void csimi_look_step(csim_world *w) {
-    csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < s->active_count; i++) {
-        const csimi_body *b = s->body + s->active[i];
-        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->active[i]);
+typedef struct csimi_look_job {
+    const csimi_store *s;
+    unsigned char *left;
+} csimi_look_job;
+
+static void csimi_look_range(void *context, int begin, int end) {
+    const csimi_look_job *job = (const csimi_look_job *)context;
+    const csimi_store *s = job->s;
+    for (; begin < end; begin++) {
+        const int slot = s->active[begin];
+        const csimi_body *b = s->body + slot;
+        const csim_pose pose = csimi_body_pose(s, &s->state, slot);
+        int leaf = b->kind == CSIM_RIGID && b->motion == CSIM_STATIC ? -1 : s->look.body_leaf[slot];
+        job->left[slot] = leaf >= 0 && b->triangle_count > 0; /* whose boxes are renewed */
+        for (; leaf >= 0 && !job->left[slot]; leaf = s->look.leaf_next[leaf]) {
+            csim_vec3 lower, upper;
+            csimi_look_bounds(s, slot, s->look.leaf_part[leaf], &pose, &lower, &upper);
+            job->left[slot] = !csimi_bounds_fits(&s->look.tree, leaf, lower, upper);
+        }
     }
+}
+
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left) {
+    csimi_store *s = &w->store;
+    csimi_look_job job;
+    int i;
+    job.s = s;
+    job.left = left;
+    csimi_parallel(&w->def.tasks, s->active_count, 256, csimi_look_range, &job);
+    for (i = 0; i < s->active_count; i++)
+        if (left[s->active[i]]) csimi_look_moved(s, s->active[i]);
     csimi_bounds_tend(&s->look.tree, false);
 }

@@ -661,7 +661,8 @@ CSIMI_FN void csimi_look_drop(csimi_store *s, int slot);    /* before it goes */
 CSIMI_FN void csimi_look_surfaces(csim_world *w);           /* after one with a surface has gone */
 CSIMI_FN void csimi_look_moved(csimi_store *s, int slot);   /* all of the body; one that has not been added: nothing */
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from); /* one node, which was at from */
-CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
+/* Everything that may have moved in a step; left: [bodies] room to say who left a box. */
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left);
 CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
 /* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */

@@ -250,7 +250,7 @@ CSIMI_FN void csimi_look_drop(csimi_store *s, int slot) {}
 CSIMI_FN void csimi_look_surfaces(csim_world *w) {}
 CSIMI_FN void csimi_look_moved(csimi_store *s, int slot) {}
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from) {}
-CSIMI_FN void csimi_look_step(csim_world *w) {}
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left) {}
 #endif
 
 #if defined(CONDSIM_NO_DRAW)
