@@ -1,5 +1,6 @@
-/* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
-   costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
+/* collide/broad: sort and sweep along one axis, in lanes along another. A box is tested against the boxes of its lane
+   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are tested
+   against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
 #include "private.h"
 
 CSIMI_FN uint32_t csimi_real_key(csim_real x) {
@@ -114,23 +115,27 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 }
 #else
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
+enum { CSIMI_BROAD_LANES = 256 }; /* at most: positions are told apart far better than these */
 
 typedef struct csimi_broad {
-    int count, axis;         /* of the sweep */
+    int count, axis, across; /* of the sweep, of the lanes */
+    int lanes;               /* behind them come the long boxes */
+    csim_real ordinary;      /* the longest side of those that are not long */
+    csim_real from, wide;    /* of the lanes */
     csim_real middle[3];     /* of ordinary boxes */
-    uint64_t *order, *other; /* [count + 1] key of the lower end << 32 | index, and room for sorting */
+    uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
     uint32_t *end;           /* [count] key of the upper end, in sweep order as all below */
     uint64_t *sides;         /* [count] bounds along the other two axes, see csimi_broad_sides */
     csim_real *box;          /* [6 count] lower, upper */
     int *group;              /* [count] */
-    int *first, *last;       /* [count + 1] pairs of each i */
+    int *first, *last;       /* [count + 1] pairs of each i; while they are found first is that of each lane */
 } csimi_broad;
 
 static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     csimi_broad s;
     s.count = count;
-    s.order = CSIMI_PUSH(arena, uint64_t, count + 1);
-    s.other = CSIMI_PUSH(arena, uint64_t, count + 1);
+    s.order = CSIMI_PUSH(arena, uint64_t, count);
+    s.other = CSIMI_PUSH(arena, uint64_t, count);
     s.end = CSIMI_PUSH(arena, uint32_t, count);
     s.sides = CSIMI_PUSH(arena, uint64_t, count);
     s.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)count);
@@ -161,12 +166,12 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
 
 /* The axis along which the centres of ordinary boxes vary most, and their mean. */
 static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
-    csim_real ordinary = 16 * csimi_typical_side(s->count, lower, upper);
     double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3] = {0, 0, 0}, n = 0;
     int i, k;
+    s->ordinary = 16 * csimi_typical_side(s->count, lower, upper);
     for (i = 0; i < s->count; ++i) {
         const csim_real *lo = lower + 3 * i, *up = upper + 3 * i;
-        if (!(csimi_longest_side(lo, up) <= ordinary)) continue;
+        if (!(csimi_longest_side(lo, up) <= s->ordinary)) continue;
         for (k = 0; k < 3; ++k) {
             double x = 0.5 * ((double)lo[k] + (double)up[k]);
             if (n == 0) origin[k] = x; /* far from zero the squares would cancel */
@@ -182,6 +187,40 @@ static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_
     }
     i = spread[1] > spread[0] ? 1 : 0;
     s->axis = spread[2] > spread[i] ? 2 : i;
+    i = (s->axis + 1) % 3, k = (s->axis + 2) % 3;
+    s->across = spread[k] > spread[i] ? k : i;
+}
+
+/* ---- the lanes */
+
+/* As wide as the widest ordinary box, so that boxes which meet are in one lane or in two beside each other. One lane,
+   and no long boxes, where many are long. */
+static void csimi_broad_lanes(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    csim_real most = 0, first = CSIMI_HUGE, last = -CSIMI_HUGE;
+    int i, longer = 0;
+    for (i = 0; i < s->count; ++i) {
+        const csim_real x = lower[3 * i + s->across];
+        if (!(csimi_longest_side(lower + 3 * i, upper + 3 * i) <= s->ordinary)) {
+            longer++;
+            continue;
+        }
+        most = csimi_max(most, upper[3 * i + s->across] - x);
+        first = csimi_min(first, x);
+        last = csimi_max(last, x);
+    }
+    s->lanes = 1;
+    s->from = first;
+    /* a thousandth more than rounding takes */
+    s->wide = csimi_max(CSIM_R(1.001) * most, (last - first) / (CSIMI_BROAD_LANES - 1));
+    if (longer > 8 + s->count / 64 || !(s->wide > 0))
+        s->ordinary = CSIMI_HUGE * 2; /* beyond all: none is long */
+    else
+        s->lanes = csimi_imin(1 + (int)((last - first) / s->wide), s->count - 2);
+}
+
+static int csimi_broad_lane(const csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    if (!(csimi_longest_side(lower, upper) <= s->ordinary)) return s->lanes;
+    return s->lanes > 1 ? csimi_imin((int)((lower[s->across] - s->from) / s->wide), s->lanes - 1) : 0;
 }
 
 /* ---- sorting */
@@ -199,10 +238,21 @@ static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
 }
 
 static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csim_real *upper, const int *group) {
+    uint64_t *swap;
     int i;
     for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + s->axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
-    s->order[s->count] = UINT64_MAX; /* all end before */
+    /* then by lanes: sizes two places up, their sums as starts one place up, which filling moves to the ends */
+    CSIMI_MEMSET(s->first, 0, (size_t)(s->lanes + 3) * sizeof *s->first);
+    for (i = 0; i < s->count; ++i) ++s->first[csimi_broad_lane(s, lower + 3 * i, upper + 3 * i) + 2];
+    for (i = 0; i <= s->lanes; ++i) s->first[i + 2] += s->first[i + 1];
+    for (i = 0; i < s->count; ++i) {
+        const size_t box = 3 * (size_t)(s->order[i] & 0xffffffffu);
+        s->other[s->first[csimi_broad_lane(s, lower + box, upper + box) + 1]++] = s->order[i];
+    }
+    swap = s->order;
+    s->order = s->other;
+    s->other = swap;
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
         CSIMI_MEMCPY(s->box + 6 * i, lower + 3 * box, 3 * sizeof *lower);
@@ -215,26 +265,46 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 
 /* ---- the sweep and the order of its pairs */
 
-/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
-   fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */
+/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last[i]
+   those written, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
+   limit, it takes the bit above it. */
+static int csimi_broad_against(csimi_broad *s, int p, uint64_t end, int q, int stop, int *pairs, int capacity,
+                               int found) {
+    const csim_real *box = s->box + 6 * p;
+    const uint64_t limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
+    const int group = s->group[p];
+    for (; q < stop && s->order[q] < end; ++q) {
+        int i, j;
+        if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
+        if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
+        if (found++ >= capacity) continue;
+        i = (int)(s->order[p] & 0xffffffffu);
+        j = (int)(s->order[q] & 0xffffffffu);
+        pairs[2 * found - 2] = csimi_imin(i, j);
+        pairs[2 * found - 1] = csimi_imax(i, j);
+        ++s->last[csimi_imin(i, j)];
+    }
+    return found;
+}
+
 static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
-    int found = 0, p, q;
-    for (p = 0; p < s->count; ++p) {
-        const csim_real *box = s->box + 6 * p;
-        const int group = s->group[p];
-        const uint64_t end = ((uint64_t)s->end[p] + 1) << 32, limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
-        for (q = p + 1; s->order[q] < end; ++q) {
-            int i, j;
-            if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
-            if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
-            if (found++ >= capacity) continue;
-            i = (int)(s->order[p] & 0xffffffffu);
-            j = (int)(s->order[q] & 0xffffffffu);
-            pairs[2 * found - 2] = csimi_imin(i, j);
-            pairs[2 * found - 1] = csimi_imax(i, j);
-            ++s->last[csimi_imin(i, j)];
+    const int *first = s->first;
+    int found = 0, lane, p;
+    for (lane = 0; lane < s->lanes; ++lane) {
+        int below = first[csimi_imax(lane - 1, 0)], above = first[lane + 1];
+        const int above_stop = lane + 1 < s->lanes ? first[lane + 2] : above;
+        for (p = first[lane]; p < first[lane + 1]; ++p) {
+            const uint64_t end = ((uint64_t)s->end[p] + 1) << 32;
+            /* beside it those that begin behind it: the others meet it from their own lanes */
+            while (below < first[lane] && s->order[below] < s->order[p]) ++below;
+            while (above < above_stop && s->order[above] < s->order[p]) ++above;
+            found = csimi_broad_against(s, p, end, p + 1, first[lane + 1], pairs, capacity, found);
+            found = csimi_broad_against(s, p, end, below, first[lane], pairs, capacity, found);
+            found = csimi_broad_against(s, p, end, above, above_stop, pairs, capacity, found);
         }
     }
+    for (p = first[s->lanes]; p < s->count; ++p) /* long ones: against all before them */
+        found = csimi_broad_against(s, p, UINT64_MAX, 0, p, pairs, capacity, found);
     return found;
 }
 
@@ -290,6 +360,7 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_axis(&s, lower, upper);
+    csimi_broad_lanes(&s, lower, upper);
     csimi_broad_gather(&s, lower, upper, group);
     found = csimi_broad_sweep(&s, pairs, capacity);
     csimi_broad_order(&s, pairs);
