@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 125d0f382c329d29
+   Hash of the parts: f0d5fd18fc81bd00
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3771,6 +3771,7 @@ CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cloth_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
+enum { CSIMI_RIGID_GRAIN = 256 }; /* rigid bodies of a range */
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
@@ -3885,7 +3886,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 /* Most terms of a place; a spring's or contact's room. */
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
-CSIMI_FN void csimi_place_prepare(csimi_state *s);
+CSIMI_FN void csimi_place_prepare(csimi_state *s, const csim_tasks *tasks);
 /* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. J: of its terms. */
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J);
 /* Whether any of its blocks is an unknown. */
@@ -4416,6 +4417,7 @@ CSIMI_FN void csimi_bounds_clear(csimi_bounds_tree *t);
 CSIMI_FN void csimi_bounds_copy(csimi_bounds_tree *to, const csimi_bounds_tree *from); /* to a capacity not smaller */
 CSIMI_FN int csimi_bounds_insert(csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper); /* the number of the leaf */
 CSIMI_FN void csimi_bounds_remove(csimi_bounds_tree *t, int leaf);
+CSIMI_FN bool csimi_bounds_fits(const csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper);
 /* Makes room for a new box; when there is none yet, more by `ahead` on every side. False: there was. */
 CSIMI_FN bool csimi_bounds_move(csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper, csim_real ahead);
 /* Builds the tree anew when enough has changed and it costs much more than when it was built; always: in any case. */
@@ -6204,7 +6206,8 @@ CSIMI_FN void csimi_look_drop(csimi_store *s, int slot);    /* before it goes */
 CSIMI_FN void csimi_look_surfaces(csim_world *w);           /* after one with a surface has gone */
 CSIMI_FN void csimi_look_moved(csimi_store *s, int slot);   /* all of the body; one that has not been added: nothing */
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from); /* one node, which was at from */
-CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
+/* Everything that may have moved in a step; left: [bodies] room to say who left a box. */
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left);
 CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
 /* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
@@ -6584,6 +6587,17 @@ typedef struct csimi_step_frame {
     csim_step_stats *stats; /* of the world, which a step fills from zero */
 } csimi_step_frame;
 
+/* What ranges of a loop over contacts or bodies read, and where each writes its own. */
+typedef struct csimi_stage {
+    csim_world *w;
+    csimi_step_frame *f;
+} csimi_stage;
+CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
+    csimi_stage stage;
+    stage.w = w;
+    stage.f = f;
+    csimi_parallel(&w->def.tasks, count, grain, fn, &stage);
+}
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
@@ -6659,12 +6673,14 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Scale of last impulses: forces persist, so impulses go with h. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 
-/* What two shapes have between them, found by one of several threads before pairs are gone through; touch null: not
-   looked for. */
+/* What two shapes have between them, found by one of several threads before pairs are gone through: touches, or, touch
+   null, the contacts of the last step told again from the first on. That is -1 where there were none: with touch null
+   nobody has looked. */
 typedef struct csimi_early {
     csim_touch *touch;
-    int count;
+    int count, first;
 } csimi_early;
+CSIM_INLINE bool csimi_is_early(const csimi_early *e) { return e && (e->touch || e->first >= 0); }
 
 typedef struct csimi_detector {
     csim_world *world;
@@ -6673,7 +6689,6 @@ typedef struct csimi_detector {
     csim_real *lower, *upper;
     int *group, *pairs;
     csimi_early *early; /* [pairs] or null */
-    int pair;           /* at hand */
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
@@ -6705,7 +6720,7 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 CSIMI_FN void csimi_index_standing(csimi_detector *d);
 /* The first contact that these two had in the last step; -1: one of them has moved, or they had none. */
 CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b);
-CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+CSIMI_FN int csimi_next_standing(const csimi_store *s, int last); /* the next of the same pair, or -1 */
 CSIMI_FN void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame); /* before the commit */
 CSIMI_FN bool csimi_stood(const csim_world *w, int slot); /* a rigid body; that has not moved for two steps */
 CSIMI_FN bool csimi_repeats(const csim_world *w); /* whether nothing but the state of a world decides a step */
@@ -6717,9 +6732,7 @@ CSIM_INLINE void csimi_index_standing(csimi_detector *d) { (void)d; }
 CSIM_INLINE int csimi_find_standing(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     return (void)d, (void)a, (void)b, -1;
 }
-CSIM_INLINE void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    (void)d, (void)a, (void)b, (void)first;
-}
+CSIM_INLINE int csimi_next_standing(const csimi_store *s, int last) { return (void)s, (void)last, -1; }
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
@@ -6797,10 +6810,12 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int shape_
 /* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
 CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
-/* The next free record, or null beyond the capacity (it is counted all the same). */
+/* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
+CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
-                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap);
+/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
+CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
@@ -6809,7 +6824,10 @@ CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_ve
 CSIMI_FN csim_geometry csimi_ball(csim_real radius);
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
 /* ---- shapes.c, points.c, edges.c: what two objects have that can meet */
-CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                   const csimi_early *early);
+/* Of a range of found contacts those that are told again. */
+CSIMI_FN void csimi_tell_range(void *context, int begin, int end);
 /* The same ahead, into at: how many touches there are; 0 also where they do not fit or are told again. */
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room);
@@ -6837,11 +6855,10 @@ CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int sh
 CSIMI_FN int csimi_find_kept(const csimi_detector *d, uint64_t pair);
 /* Certified steps in a row after which rows are renewed sooner: at once, what is very high would buckle. */
 enum { CSIMI_WITHIN_CALM = 12 };
-/* Whether neither shape has moved far since they were found, to now [2]; then they are told once more. */
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                               csim_pose *now);
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                              const csim_pose *now);
+/* Whether neither shape has moved far since they were found; then they are told once more. */
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first);
+/* A contact of the last step, at its gap where the bodies are now. */
+CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, int last);
 /* Of more than four contacts of two faces, four; how many are left. distance: that of csimi_keep_distance. */
 CSIMI_FN int csimi_keep_four(const csimi_detector *d, csim_touch *t, int count, uint64_t pair, int first,
                              csim_real distance);
@@ -9490,12 +9507,28 @@ CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step 
     csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
 }
 
-CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
-    int k;
-    for (k = 0; k < s->rigid_count; k++)
+/* What ranges of bodies read and write, each its own rows. */
+typedef struct csimi_rigid_job {
+    const csimi_state *s;
+    const csimi_step *step;
+    csim_real *vk;
+    csimi_system *system;
+    const csim_real *v;
+    csimi_state *next;
+} csimi_rigid_job;
+
+static void csimi_rigid_prepare_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    for (; k < end; k++)
         if (s->rigid_mode[k] == CSIMI_FREE)
-            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, step,
-                            vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
+            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, job->step,
+                            job->vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
+}
+
+CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
+    csimi_rigid_job job = {s, step, vk, NULL, NULL, NULL};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_prepare_range, &job);
 }
 
 /* The two blocks of a body are coupled (by zeros), so that it is one body to everyone who reads the pattern. */
@@ -9508,10 +9541,13 @@ CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs) {
     return s->rigid_count;
 }
 
-CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
-    csim_real h = step->h, inverse_theta = 1 / step->theta;
-    int k, c;
-    for (k = 0; k < s->rigid_count; k++) {
+static void csimi_rigid_assemble_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    const csimi_system *system = job->system;
+    csim_real h = job->step->h, inverse_theta = 1 / job->step->theta;
+    int c;
+    for (; k < end; k++) {
         int block = s->node_count + 2 * k;
         csim_real *linear = system->A.val + 9 * (size_t)system->A.diag[block];
         csim_real *angular = system->A.val + 9 * (size_t)system->A.diag[block + 1];
@@ -9531,15 +9567,29 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
     }
 }
 
-CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
-    int k, c;
-    for (k = 0; k < s->rigid_count; k++) {
-        const csim_real *u = v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
+CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    csimi_rigid_job job = {s, step, NULL, system, NULL, NULL};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_assemble_range, &job);
+}
+
+static void csimi_rigid_advance_range(void *context, int k, int end) {
+    const csimi_rigid_job *job = (const csimi_rigid_job *)context;
+    const csimi_state *s = job->s;
+    const csimi_step *step = job->step;
+    csimi_state *next = job->next;
+    int c;
+    for (; k < end; k++) {
+        const csim_real *u = job->v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
         csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(u + 3)));
         csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)k)));
         for (c = 0; c < 3; c++) next->com[3 * k + c] = s->com[3 * k + c] + step->h * u[c];
         csimi_store_quat(next->rotation + 4 * (size_t)k, q);
     }
+}
+
+CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
+    csimi_rigid_job job = {s, step, NULL, NULL, v, next};
+    csimi_parallel(step->tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_rigid_advance_range, &job);
 }
 
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
@@ -10555,15 +10605,20 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
 
 /* ---- mass */
 
-CSIMI_FN void csimi_place_prepare(csimi_state *s) {
-    int i, k;
-    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
-        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+static void csimi_place_prepare_range(void *context, int begin, int end) {
+    const csimi_state *s = (const csimi_state *)context;
+    int k;
+    for (; CSIMI_HAS_RIGID && begin < end; begin++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)begin;
         for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (s->rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(s, i, I);
+        if (s->rigid_mode[begin] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, begin, I);
         csimi_inverse3(I, inverse);
     }
+}
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s, const csim_tasks *tasks) {
+    csimi_parallel(tasks, s->rigid_count, CSIMI_RIGID_GRAIN, csimi_place_prepare_range, s);
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, const csim_real *J) {
@@ -15023,8 +15078,9 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
 }
 
 /* ==== begin collide/broad.c ===================================================================================== */
-/* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
-   costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
+/* collide/broad: sort and sweep along one axis, in lanes along another. A box is tested against the boxes of its lane
+   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are tested
+   against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
 
 CSIMI_FN uint32_t csimi_real_key(csim_real x) {
     float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
@@ -15138,23 +15194,27 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 }
 #else
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
+enum { CSIMI_BROAD_LANES = 256 }; /* at most: positions are told apart far better than these */
 
 typedef struct csimi_broad {
-    int count, axis;         /* of the sweep */
+    int count, axis, across; /* of the sweep, of the lanes */
+    int lanes;               /* behind them come the long boxes */
+    csim_real ordinary;      /* the longest side of those that are not long */
+    csim_real from, wide;    /* of the lanes */
     csim_real middle[3];     /* of ordinary boxes */
-    uint64_t *order, *other; /* [count + 1] key of the lower end << 32 | index, and room for sorting */
+    uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
     uint32_t *end;           /* [count] key of the upper end, in sweep order as all below */
     uint64_t *sides;         /* [count] bounds along the other two axes, see csimi_broad_sides */
     csim_real *box;          /* [6 count] lower, upper */
     int *group;              /* [count] */
-    int *first, *last;       /* [count + 1] pairs of each i */
+    int *first, *last;       /* [count + 1] pairs of each i; while they are found first is that of each lane */
 } csimi_broad;
 
 static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     csimi_broad s;
     s.count = count;
-    s.order = CSIMI_PUSH(arena, uint64_t, count + 1);
-    s.other = CSIMI_PUSH(arena, uint64_t, count + 1);
+    s.order = CSIMI_PUSH(arena, uint64_t, count);
+    s.other = CSIMI_PUSH(arena, uint64_t, count);
     s.end = CSIMI_PUSH(arena, uint32_t, count);
     s.sides = CSIMI_PUSH(arena, uint64_t, count);
     s.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)count);
@@ -15185,12 +15245,12 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
 
 /* The axis along which the centres of ordinary boxes vary most, and their mean. */
 static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
-    csim_real ordinary = 16 * csimi_typical_side(s->count, lower, upper);
     double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3] = {0, 0, 0}, n = 0;
     int i, k;
+    s->ordinary = 16 * csimi_typical_side(s->count, lower, upper);
     for (i = 0; i < s->count; ++i) {
         const csim_real *lo = lower + 3 * i, *up = upper + 3 * i;
-        if (!(csimi_longest_side(lo, up) <= ordinary)) continue;
+        if (!(csimi_longest_side(lo, up) <= s->ordinary)) continue;
         for (k = 0; k < 3; ++k) {
             double x = 0.5 * ((double)lo[k] + (double)up[k]);
             if (n == 0) origin[k] = x; /* far from zero the squares would cancel */
@@ -15206,6 +15266,40 @@ static void csimi_broad_axis(csimi_broad *s, const csim_real *lower, const csim_
     }
     i = spread[1] > spread[0] ? 1 : 0;
     s->axis = spread[2] > spread[i] ? 2 : i;
+    i = (s->axis + 1) % 3, k = (s->axis + 2) % 3;
+    s->across = spread[k] > spread[i] ? k : i;
+}
+
+/* ---- the lanes */
+
+/* As wide as the widest ordinary box, so that boxes which meet are in one lane or in two beside each other. One lane,
+   and no long boxes, where many are long. */
+static void csimi_broad_lanes(csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    csim_real most = 0, first = CSIMI_HUGE, last = -CSIMI_HUGE;
+    int i, longer = 0;
+    for (i = 0; i < s->count; ++i) {
+        const csim_real x = lower[3 * i + s->across];
+        if (!(csimi_longest_side(lower + 3 * i, upper + 3 * i) <= s->ordinary)) {
+            longer++;
+            continue;
+        }
+        most = csimi_max(most, upper[3 * i + s->across] - x);
+        first = csimi_min(first, x);
+        last = csimi_max(last, x);
+    }
+    s->lanes = 1;
+    s->from = first;
+    /* a thousandth more than rounding takes */
+    s->wide = csimi_max(CSIM_R(1.001) * most, (last - first) / (CSIMI_BROAD_LANES - 1));
+    if (longer > 8 + s->count / 64 || !(s->wide > 0))
+        s->ordinary = CSIMI_HUGE * 2; /* beyond all: none is long */
+    else
+        s->lanes = csimi_imin(1 + (int)((last - first) / s->wide), s->count - 2);
+}
+
+static int csimi_broad_lane(const csimi_broad *s, const csim_real *lower, const csim_real *upper) {
+    if (!(csimi_longest_side(lower, upper) <= s->ordinary)) return s->lanes;
+    return s->lanes > 1 ? csimi_imin((int)((lower[s->across] - s->from) / s->wide), s->lanes - 1) : 0;
 }
 
 /* ---- sorting */
@@ -15223,10 +15317,21 @@ static uint64_t csimi_broad_sides(const csimi_broad *s, const csim_real *box) {
 }
 
 static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csim_real *upper, const int *group) {
+    uint64_t *swap;
     int i;
     for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_real_key(lower[3 * i + s->axis]) << 32 | (uint32_t)i;
     csimi_radix_sort(s->count, &s->order, &s->other);
-    s->order[s->count] = UINT64_MAX; /* all end before */
+    /* then by lanes: sizes two places up, their sums as starts one place up, which filling moves to the ends */
+    CSIMI_MEMSET(s->first, 0, (size_t)(s->lanes + 3) * sizeof *s->first);
+    for (i = 0; i < s->count; ++i) ++s->first[csimi_broad_lane(s, lower + 3 * i, upper + 3 * i) + 2];
+    for (i = 0; i <= s->lanes; ++i) s->first[i + 2] += s->first[i + 1];
+    for (i = 0; i < s->count; ++i) {
+        const size_t box = 3 * (size_t)(s->order[i] & 0xffffffffu);
+        s->other[s->first[csimi_broad_lane(s, lower + box, upper + box) + 1]++] = s->order[i];
+    }
+    swap = s->order;
+    s->order = s->other;
+    s->other = swap;
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
         CSIMI_MEMCPY(s->box + 6 * i, lower + 3 * box, 3 * sizeof *lower);
@@ -15239,26 +15344,46 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 
 /* ---- the sweep and the order of its pairs */
 
-/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. Most boxes
-   fall to one subtraction: where a number of q is below its limit, it takes the bit above it. */
+/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last[i]
+   those written, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
+   limit, it takes the bit above it. */
+static int csimi_broad_against(csimi_broad *s, int p, uint64_t end, int q, int stop, int *pairs, int capacity,
+                               int found) {
+    const csim_real *box = s->box + 6 * p;
+    const uint64_t limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
+    const int group = s->group[p];
+    for (; q < stop && s->order[q] < end; ++q) {
+        int i, j;
+        if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
+        if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
+        if (found++ >= capacity) continue;
+        i = (int)(s->order[p] & 0xffffffffu);
+        j = (int)(s->order[q] & 0xffffffffu);
+        pairs[2 * found - 2] = csimi_imin(i, j);
+        pairs[2 * found - 1] = csimi_imax(i, j);
+        ++s->last[csimi_imin(i, j)];
+    }
+    return found;
+}
+
 static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
-    int found = 0, p, q;
-    for (p = 0; p < s->count; ++p) {
-        const csim_real *box = s->box + 6 * p;
-        const int group = s->group[p];
-        const uint64_t end = ((uint64_t)s->end[p] + 1) << 32, limit = ~s->sides[p] << 32 | ~s->sides[p] >> 32;
-        for (q = p + 1; s->order[q] < end; ++q) {
-            int i, j;
-            if ((~(s->sides[q] - limit) & 0x8000800080008000ull) != 0) continue;
-            if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
-            if (found++ >= capacity) continue;
-            i = (int)(s->order[p] & 0xffffffffu);
-            j = (int)(s->order[q] & 0xffffffffu);
-            pairs[2 * found - 2] = csimi_imin(i, j);
-            pairs[2 * found - 1] = csimi_imax(i, j);
-            ++s->last[csimi_imin(i, j)];
+    const int *first = s->first;
+    int found = 0, lane, p;
+    for (lane = 0; lane < s->lanes; ++lane) {
+        int below = first[csimi_imax(lane - 1, 0)], above = first[lane + 1];
+        const int above_stop = lane + 1 < s->lanes ? first[lane + 2] : above;
+        for (p = first[lane]; p < first[lane + 1]; ++p) {
+            const uint64_t end = ((uint64_t)s->end[p] + 1) << 32;
+            /* beside it those that begin behind it: the others meet it from their own lanes */
+            while (below < first[lane] && s->order[below] < s->order[p]) ++below;
+            while (above < above_stop && s->order[above] < s->order[p]) ++above;
+            found = csimi_broad_against(s, p, end, p + 1, first[lane + 1], pairs, capacity, found);
+            found = csimi_broad_against(s, p, end, below, first[lane], pairs, capacity, found);
+            found = csimi_broad_against(s, p, end, above, above_stop, pairs, capacity, found);
         }
     }
+    for (p = first[s->lanes]; p < s->count; ++p) /* long ones: against all before them */
+        found = csimi_broad_against(s, p, UINT64_MAX, 0, p, pairs, capacity, found);
     return found;
 }
 
@@ -15314,6 +15439,7 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_axis(&s, lower, upper);
+    csimi_broad_lanes(&s, lower, upper);
     csimi_broad_gather(&s, lower, upper, group);
     found = csimi_broad_sweep(&s, pairs, capacity);
     csimi_broad_order(&s, pairs);
@@ -17646,12 +17772,18 @@ CSIMI_FN void csimi_bounds_remove(csimi_bounds_tree *t, int leaf) {
     csimi_bounds_renew(t, i);
 }
 
+CSIMI_FN bool csimi_bounds_fits(const csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper) {
+    csimi_bounds_node box;
+    const int n = t->leaf_node[leaf];
+    if (n < 0) return true;
+    csimi_bounds_box(&box, lower, upper, 0);
+    return csimi_bounds_holds(t->node + n, &box);
+}
+
 CSIMI_FN bool csimi_bounds_move(csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper, csim_real ahead) {
     csimi_bounds_node box;
     int n = t->leaf_node[leaf];
-    if (n < 0) return false;
-    csimi_bounds_box(&box, lower, upper, 0);
-    if (csimi_bounds_holds(t->node + n, &box)) return false;
+    if (csimi_bounds_fits(t, leaf, lower, upper)) return false;
     csimi_bounds_box(&box, lower, upper, ahead);
     CSIMI_MEMCPY(t->node[n].lower, box.lower, sizeof box.lower);
     CSIMI_MEMCPY(t->node[n].upper, box.upper, sizeof box.upper);
@@ -34808,13 +34940,37 @@ CSIMI_FN void csimi_look_all_moved(csim_world *w) {
 }
 #endif
 
-CSIMI_FN void csimi_look_step(csim_world *w) {
-    csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < s->active_count; i++) {
-        const csimi_body *b = s->body + s->active[i];
-        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->active[i]);
+typedef struct csimi_look_job {
+    const csimi_store *s;
+    unsigned char *left;
+} csimi_look_job;
+
+static void csimi_look_range(void *context, int begin, int end) {
+    const csimi_look_job *job = (const csimi_look_job *)context;
+    const csimi_store *s = job->s;
+    for (; begin < end; begin++) {
+        const int slot = s->active[begin];
+        const csimi_body *b = s->body + slot;
+        const csim_pose pose = csimi_body_pose(s, &s->state, slot);
+        int leaf = b->kind == CSIM_RIGID && b->motion == CSIM_STATIC ? -1 : s->look.body_leaf[slot];
+        job->left[slot] = leaf >= 0 && b->triangle_count > 0; /* whose boxes are renewed */
+        for (; leaf >= 0 && !job->left[slot]; leaf = s->look.leaf_next[leaf]) {
+            csim_vec3 lower, upper;
+            csimi_look_bounds(s, slot, s->look.leaf_part[leaf], &pose, &lower, &upper);
+            job->left[slot] = !csimi_bounds_fits(&s->look.tree, leaf, lower, upper);
+        }
     }
+}
+
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left) {
+    csimi_store *s = &w->store;
+    csimi_look_job job;
+    int i;
+    job.s = s;
+    job.left = left;
+    csimi_parallel(&w->def.tasks, s->active_count, 256, csimi_look_range, &job);
+    for (i = 0; i < s->active_count; i++)
+        if (left[s->active[i]]) csimi_look_moved(s, s->active[i]);
     csimi_bounds_tend(&s->look.tree, false);
 }
 #endif
@@ -40661,15 +40817,22 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 
 /* ---- found contacts */
 
-CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b) {
     csimi_step_frame *f = d->frame;
-    csimi_found_contact *c;
+    csimi_found_contact *c = f->found + f->found_count;
     if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL; /* not counted: it is none */
     d->needed++; /* counted without room too, so that a failed step tells how much it wants */
     if (f->found_count >= d->room) return NULL;
-    c = f->found + f->found_count++;
+    f->found_count++;
+    c->body_a = body_a;
+    c->body_b = body_b;
+    return c;
+}
+
+static void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
+    const int body_a = c->body_a, body_b = c->body_b;
     CSIMI_MEMSET(c, 0, sizeof *c);
-    if (csimi_keeps(d->world)) CSIMI_MEMSET(f->kept + (c - f->found), 0, sizeof *f->kept);
+    if (csimi_keeps(d->world)) CSIMI_MEMSET(d->frame->kept + (c - d->frame->found), 0, sizeof *d->frame->kept);
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
@@ -40677,23 +40840,28 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
 #if CSIMI_HAS_NODES
     c->shape_b = c->surface_b = c->self = -1;
 #endif
+}
+
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+    csimi_found_contact *c = csimi_take_found(d, body_a, body_b);
+    if (c) csimi_begin_found(d, c, id);
     return c;
 }
 
-CSIMI_FN csimi_found_contact *csimi_found_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
-                                                 uint64_t id, csim_vec3 point, csim_vec3 normal, csim_real gap) {
+CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
     const csimi_store *s = &d->world->store;
-    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, id);
-    if (!c) return NULL;
-    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-    c->part_a = a->item;
-    c->part_b = b->item;
+    csimi_begin_found(d, c, id);
+    c->part_a = part_a;
+    c->part_b = part_b;
+    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
+                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
     c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
     c->normal = normal;
     c->gap = gap;
-    c->a = csimi_shape_place(s, a->item, point);
-    c->b = csimi_shape_place(s, b->item, point);
-    return c;
+    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
+    c->a = csimi_shape_place(s, part_a, c->meet);
+    c->b = csimi_shape_place(s, part_b, c->meet);
 }
 
 /* ---- geometry that narrow phases share */
@@ -40800,12 +40968,12 @@ static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
     return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
 }
 
-CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                               csim_pose *now) {
+CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
     const csimi_store *s = &d->world->store;
     const csimi_kept *k = s->kept + first;
     csim_real far = csimi_keep_distance(s, a->item, b->item), moved;
-    now[0] = csimi_keep_pose(s, a->item); /* also for csimi_emit_kept */
+    csim_pose now[2];
+    now[0] = csimi_keep_pose(s, a->item);
     now[1] = csimi_keep_pose(s, b->item);
     if (k->calm >= CSIMI_WITHIN_CALM) far *= CSIMI_KEEP_CALM;
     /* against each other: two that travel together have not moved */
@@ -40816,30 +40984,20 @@ CSIMI_FN bool csimi_keeps_pair(const csimi_detector *d, const csimi_object *a, c
     return moved <= far;
 }
 
-CSIMI_FN void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first,
-                              const csim_pose *now) {
+CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, int last) {
     const csimi_store *s = &d->world->store;
-    for (; first >= 0; first = d->kept_next[first]) {
-        const csimi_kept *k = s->kept + first;
-        const csim_vec3 n = s->contact[first].normal;
-        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[first].id);
-        csimi_found_kept *own = c ? d->frame->kept + (c - d->frame->found) : NULL;
-        csim_vec3 on_b;
-        if (!c) continue;
-        own->kept = *k;
-        c->part_a = a->item;
-        c->part_b = b->item;
-        c->normal = n;
-        c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-        /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
-        c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
-        on_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
-        c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-        c->meet = csim_add(now[0].position, k->arm[0]);
-        own->meet_b = csim_add(now[1].position, k->arm[1]);
-        c->a = csimi_shape_place(s, a->item, c->meet);
-        c->b = csimi_shape_place(s, b->item, c->meet);
-    }
+    csimi_found_kept *own = d->frame->kept + (c - d->frame->found);
+    const csimi_kept *k = s->kept + last;
+    const csim_pose a = csimi_keep_pose(s, c->part_a), b = csimi_keep_pose(s, c->part_b);
+    const csim_vec3 n = c->normal;
+    csim_vec3 on_b;
+    own->kept = *k;
+    /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
+    c->point_a = csimi_carried(k->pose[0], a, k->arm[0]);
+    on_b = csimi_carried(k->pose[1], b, csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
+    c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
+    c->meet = csim_add(a.position, k->arm[0]);
+    own->meet_b = csim_add(b.position, k->arm[1]);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
@@ -41039,11 +41197,8 @@ CSIMI_FN int csimi_find_standing(const csimi_detector *d, const csimi_object *a,
     return r->table[at];
 }
 
-CSIMI_FN void csimi_emit_standing(csimi_detector *d, const csimi_object *a, const csimi_object *b, int first) {
-    const csimi_store *s = &d->world->store;
-    const csim_contact_info *c = s->contact + first, *end = s->contact + s->count.contacts, *k;
-    for (k = c; k < end && csimi_same_shapes(k, c); k++) /* the order of the last step */
-        csimi_found_shapes(d, a, b, k->id, k->point, k->normal, k->gap);
+CSIMI_FN int csimi_next_standing(const csimi_store *s, int last) {
+    return last + 1 < s->count.contacts && csimi_same_shapes(s->contact + last, s->contact + last + 1) ? last + 1 : -1;
 }
 
 /* ---- steps alike */
@@ -41255,10 +41410,10 @@ static uint64_t csimi_pair_key(const csimi_store *s, const csimi_object *a, cons
 
 /* Whether contacts of the last step are told again; the first of those that there were, or -1. */
 static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t key,
-                             int *first, csim_pose *now) {
+                             int *first) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first, now));
+    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -41278,38 +41433,59 @@ static int csimi_look_between(const csimi_detector *d, const csimi_object *a, co
 #if CSIMI_SIDE_BY_SIDE
 CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object *a, const csimi_object *b,
                                 csim_touch *at, int room) {
-    csim_pose now[2];
+    csimi_early *early = d->early + pair;
     int first, count;
-    if (csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first, now)) return 0;
-    count = csimi_look_between(d, a, b, at, room);
-    if (count > room) return 0; /* the main pass looks again, with more room */
-    d->early[pair].touch = at; /* not null: known, also where nothing is found */
-    return d->early[pair].count = count;
+    const bool told = csimi_told_again(d, a, b, csimi_pair_key(&d->world->store, a, b), &first);
+    if (!told && (count = csimi_look_between(d, a, b, at, room)) > room) return 0; /* the main pass has more room */
+    early->first = first;
+    if (told) return 0;
+    early->touch = at; /* not null: known, also where nothing is found */
+    return early->count = count;
 }
 #endif
 
-CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
+   until then; of those found anew 0. */
+static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
+    const bool keeps = csimi_keeps(d->world);
+    for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {
+        csimi_found_contact *c = csimi_take_found(d, a->body, b->body);
+        if (!c) continue;
+        c->part_a = a->item;
+        c->part_b = b->item;
+        c->last = last + 1;
+    }
+}
+
+CSIMI_FN void csimi_tell_range(void *context, int begin, int end) {
+    const csimi_detector *d = (const csimi_detector *)context;
+    for (; begin < end; begin++) {
+        csimi_found_contact *c = d->frame->found + begin;
+        const int last = c->last - 1;
+        const csim_contact_info *k = d->world->store.contact + csimi_imax(last, 0);
+        if (last >= 0) csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+    }
+}
+
+CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                   const csimi_early *early) {
     csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    csim_pose now[2];
-    const bool keeps = csimi_keeps(d->world);
+    const bool keeps = csimi_keeps(d->world), known = CSIMI_SIDE_BY_SIDE && csimi_is_early(early);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (csimi_told_again(d, a, b, key, &first, now)) {
-        if (keeps)
-            csimi_emit_kept(d, a, b, first, now);
-        else
-            csimi_emit_standing(d, a, b, first);
+    if (known ? (first = early->first, !early->touch) : csimi_told_again(d, a, b, key, &first)) {
+        csimi_tell_again(d, a, b, first);
         return;
     }
     /* records are made here, pair by pair: their order is the same for any number of threads */
-    if (CSIMI_SIDE_BY_SIDE && d->early && d->early[d->pair].touch) {
-        out = d->early[d->pair].touch;
-        n = d->early[d->pair].count;
+    if (known) {
+        out = early->touch;
+        n = early->count;
     } else {
         n = csimi_look_between(d, a, b, out, room);
     }
@@ -41323,9 +41499,11 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     if (keeps) n = csimi_keep_four(d, out, n, key, first, far);
     for (i = 0; i < n; i++) {
         /* named by the pair and its features, so that impulses of the last step are found again */
-        csimi_found_contact *c = csimi_found_shapes(d, a, b, csimi_mix64(key, out[i].feature), out[i].point_a,
-                                                    out[i].normal, out[i].gap - thickness);
-        if (c && keeps) csimi_keep_found(d, c, a->item, b->item, key); /* null: none is made */
+        csimi_found_contact *c = csimi_take_found(d, a->body, b->body);
+        if (!c) continue; /* none is made */
+        csimi_write_shapes(d, c, a->item, b->item, csimi_mix64(key, out[i].feature), out[i].point_a, out[i].normal,
+                           out[i].gap - thickness, -1);
+        if (keeps) csimi_keep_found(d, c, a->item, b->item, key);
     }
     csimi_keep_heirs(d, from, first);
 }
@@ -42685,11 +42863,12 @@ static bool csimi_are_shapes(const csimi_detector *d, const csimi_object **a, co
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int pair) {
     const csimi_object *a = d->object + d->pairs[2 * pair], *b = d->object + d->pairs[2 * pair + 1];
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    const csimi_early *early = d->early ? d->early + pair : NULL;
     int k;
-    d->pair = pair; /* by which csimi_collide_shapes looks up what threads found */
-    if (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b)) return;
+    /* what threads found has been asked this before */
+    if (!csimi_is_early(early) && (csimi_senses(d, a, b) || !csimi_objects_meet(d, a, b))) return;
     if (csimi_are_shapes(d, &a, &b)) {
-        csimi_collide_shapes(d, a, b);
+        csimi_collide_shapes(d, a, b, early);
         return;
     }
     if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID))
@@ -42733,6 +42912,7 @@ static void csimi_early_range(void *context, int begin, int end) {
     for (; begin < end; begin++) {
         const csimi_object *a = d->object + d->pairs[2 * begin], *b = d->object + d->pairs[2 * begin + 1];
         d->early[begin].touch = NULL;
+        d->early[begin].first = -1;
         if (!csimi_are_shapes(d, &a, &b) || skin[a->item].sensor || skin[b->item].sensor) continue;
         /* after the sensors, which pair with shapes of their own body that have no links to be neighbours by. Room of
            the range's own; where it does not do, the pair is left to the main pass, which finds the same */
@@ -42788,35 +42968,48 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
 
 /* How far a surface may come in a step: half of the contact distance and what accelerations give (push), and the way at
    this speed; half as much again in midpoint worlds, whose contacts stop an impact (3 - e) / 2 steps ahead. */
-static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item, csim_real speed,
-                             csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
-    csimi_object *o = d->object + d->count;
+static void csimi_bound_object(const csimi_detector *d, csimi_object *o, csim_real speed, csim_real acceleration,
+                               csim_vec3 lower, csim_vec3 upper) {
+    const int body = o->body, item = o->item;
+    const ptrdiff_t i = o - d->object;
     const csimi_body *b = d->world->store.body + body;
     csim_real h = d->frame->h;
     csim_vec3 m;
-    o->kind = kind;
-    o->body = body;
-    o->item = item;
     /* m, half of the contact distance: the other object brings the other half */
     o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
-    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
+    if (o->kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin; /* unseen.c asks for it */
     m = csim_v3(o->margin, o->margin, o->margin);
-    csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
-    csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
+    csimi_store3(d->lower + 3 * i, csim_sub(lower, m));
+    csimi_store3(d->upper + 3 * i, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
-    d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
-    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
-    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0; /* what lies in bed meets only what is awake */
+    d->group[i] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[i] = body + 1; /* it wakes what it touches */
+    if (csimi_lies(&d->world->store, body)) d->group[i] = 0; /* what lies in bed meets only what is awake */
     /* a negative group pairs with its like too: links of one tree may meet */
-    if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
-        d->group[d->count] = -1;
-    if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
-    d->count++;
+    if (b->kind == CSIM_BODY_TREE && d->group[i] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[i] = -1;
+    if (o->kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[i] = -1; /* it sees them all */
 }
 
-static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
+static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item) {
+    csimi_object *o = d->object + d->count++;
+    o->kind = kind;
+    o->body = body;
+    o->item = item;
+}
+
+/* False: nobody sees it go anywhere. */
+static bool csimi_add_shape(csimi_detector *d, int slot, int shape) {
+    const bool seen = !d->world->store.skin[shape].disabled;
+    d->frame->margin[shape] = 0;
+    if (seen) csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape);
+    return seen;
+}
+
+static void csimi_bound_shape(const csimi_detector *d, csimi_object *o, csim_pose pose) {
     const csimi_store *s = &d->world->store;
+    const int slot = o->body, shape = o->item;
     const csimi_body *b = s->body + slot;
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
@@ -42827,8 +43020,6 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     /* about the centre of mass; that of trees is 0: about the origin of the link */
     const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
     const csim_real far = csim_length(arm) + g->bound;
-    d->frame->margin[shape] = 0;
-    if (s->skin[shape].disabled) return; /* margin 0: nobody sees it go anywhere */
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -42859,13 +43050,22 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
-    d->object[d->count].at = at;
-    d->object[d->count].v = v;
-    d->object[d->count].far = far;
+    o->at = at;
+    o->v = v;
+    o->far = far;
     /* a ball that turns about its middle stays where it is */
-    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
-    csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
-                     csim_add(upper, extra));
+    o->turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
+    csimi_bound_object(d, o, speed, acceleration, csim_sub(lower, extra), csim_add(upper, extra));
+}
+
+/* Of a range of objects the shapes of rigid bodies. */
+static void csimi_bound_range(void *context, int begin, int end) {
+    const csimi_detector *d = (const csimi_detector *)context;
+    const csimi_store *s = &d->world->store;
+    for (; begin < end; begin++) {
+        csimi_object *o = d->object + begin;
+        if (s->body[o->body].kind == CSIM_RIGID) csimi_bound_shape(d, o, csimi_body_pose(s, &s->state, o->body));
+    }
 }
 
 static void csimi_add_points(csimi_detector *d, int slot) {
@@ -42890,8 +43090,9 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     /* the free motion of a reduced body is known */
     if (b->tree >= 0 && !csimi_lies(s, slot) && s->state.tree[b->tree].mode == CSIMI_FREE)
         push = s->state.coord_free[3 * s->state.tree[b->tree].first_block];
-    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2) + push + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
+    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node);
+    csimi_bound_object(d, d->object + d->count - 1, CSIMI_SQRT(speed2), CSIMI_SQRT(push2) + push + heavy * d->fall,
+                       csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -42901,18 +43102,19 @@ static void csimi_add_objects(csimi_detector *d) {
         int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         if (b->disabled) continue;
-        if (b->kind == CSIM_RIGID) {
-            csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
-            for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
+        if (b->kind == CSIM_RIGID) { /* bounded below, by ranges */
+            for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k);
         } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
             d->pushed = w->store.state.tree[b->tree].mode == CSIMI_FREE &&
                         csimi_tree_pushed(&w->store.state, b->tree, d->give);
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
-                csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
+                if (csimi_add_shape(d, slot, k))
+                    csimi_bound_shape(d, d->object + d->count - 1, csimi_shape_pose(&w->store, &w->store.state, k));
         } else if (CSIMI_HAS_NODES) {
             csimi_add_points(d, slot);
         }
     }
+    csimi_parallel(&w->def.tasks, d->count, 256, csimi_bound_range, d);
 }
 
 /* And what lies in bed near them. */
@@ -42925,8 +43127,10 @@ static void csimi_add_still_objects(csimi_detector *d) {
         const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
         const csimi_body *b = s->body + slot;
         if (b->disabled) continue;
-        if (b->shape_count > 0)
-            csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        if (b->shape_count > 0) {
+            if (csimi_add_shape(d, slot, b->first_shape + part))
+                csimi_bound_shape(d, d->object + d->count - 1, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        }
         /* near is sorted by slot and lists each edge of a cable: the body is one object, once */
         else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);
@@ -42977,6 +43181,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #endif
     /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
+    csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
     for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     /* edges have a broad phase of their own, in the same room for pairs */
@@ -44875,7 +45080,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_rows_job job;
     size_t mark = arena->used;
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
-    csimi_place_prepare(&w->store.state);
+    csimi_place_prepare(&w->store.state, &w->def.tasks);
     csimi_index_contacts(w, &r);
     csimi_pass_known(w, f, &r);
     job.world = w;
@@ -45917,20 +46122,30 @@ static void csimi_order_rows(const csimi_step_frame *f, int *from) {
     for (i = 0; i < f->contact_count; i++) from[i] = from[i] < 0 ? ~from[i] : from[i];
 }
 
-/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. */
-static void csimi_to_islands(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) {
+/* Islands see arrays of their own, without a copy: rows one behind the other, blocks numbered from 0. Any thread
+   numbers any terms. */
+static void csimi_terms_to_islands(void *context, int k, int end) {
+    csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    for (; k < end; k++) {
         f->term_block[k] = f->terms[k].block; /* numbers in islands repeat: kept to go back */
         f->terms[k].block = f->local[f->terms[k].block];
     }
+}
+
+static void csimi_terms_to_world(void *context, int k, int end) {
+    csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    for (; k < end; k++) f->terms[k].block = f->term_block[k];
+}
+
+static void csimi_to_islands(csim_world *w, csimi_step_frame *f) {
+    csimi_share(w, f, f->term_count, 4096, csimi_terms_to_islands);
     csimi_order_rows(f, f->island_contacts);
 }
 
-static void csimi_to_world(csimi_step_frame *f, csimi_arena *arena) {
+static void csimi_to_world(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     int *back = CSIMI_PUSH(arena, int, f->contact_count), k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+    csimi_share(w, f, f->term_count, 4096, csimi_terms_to_world);
     for (k = 0; k < f->contact_count; k++) back[f->island_contacts[k]] = k; /* the inverse order */
     csimi_order_rows(f, back);
     csimi_pop(arena, mark);
@@ -46157,7 +46372,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
     if (CSIMI_UNITES) csimi_number_aggregates(f, arena);
-    csimi_to_islands(f);
+    csimi_to_islands(w, f);
     f->stats->certificate.worst_contact = -1; /* numbers in an island mean nothing outside of it */
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
@@ -46170,7 +46385,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
             return status;
     }
     csimi_tell_known(w, f);
-    csimi_to_world(f, arena);
+    csimi_to_world(w, f, arena);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -46179,10 +46394,10 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_to_islands(f); /* islands are those of before: joints and forces changed, not who touches whom */
+    csimi_to_islands(w, f); /* islands are those of before: joints and forces changed, not who touches whom */
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_one(w, f, i, arena)) != 0) return status;
-    csimi_to_world(f, arena);
+    csimi_to_world(w, f, arena);
     return CSIM_OK;
 }
 
@@ -46647,6 +46862,16 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
     return fast;
 }
 
+static void csimi_path_ways_range(void *context, int begin, int end) {
+    csimi_paths *p = (csimi_paths *)context;
+    const csimi_store *s = &p->w->store;
+    for (; begin < end; begin++) {
+        const int slot = s->active[begin];
+        p->looked[slot] = csimi_path_ways(p, slot);
+        if (p->f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p->looked[slot] = 1; /* unseen.c found it in */
+    }
+}
+
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
     csim_vec3 lower, upper;
@@ -46658,6 +46883,11 @@ static void csimi_path_bounds(csimi_paths *p, int shape) {
     /* bounds at the start, grown on all sides by the most that any point moves: they hold the whole way */
     csimi_store3(p->box + 6 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
     csimi_store3(p->box + 6 * (size_t)shape + 3, csim_add(upper, csim_v3(t, t, t)));
+}
+
+static void csimi_path_bounds_range(void *context, int begin, int end) {
+    csimi_paths *p = (csimi_paths *)context;
+    for (; begin < end; begin++) csimi_path_bounds(p, (int)p->list[begin]);
 }
 
 static int csimi_path_root(csimi_paths *p, int slot) {
@@ -47206,7 +47436,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     const size_t mark = arena->used;
     csimi_paths p;
     bool bodies = f->strays > 0, nodes = s->count.surface > 0, stopped = true;
-    int i, k, pass;
+    int i, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = p.filter.world = w;
     p.f = f;
@@ -47216,17 +47446,15 @@ CSIMI_FN CSIMI_NOINLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f
     p.fine = w->def.follow_paths;
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
-    for (i = 0; i < w->store.active_count; i++) {
-        const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1; /* unseen.c found it in */
-        bodies = bodies || p.looked[slot];
+    csimi_parallel(&w->def.tasks, s->active_count, 256, csimi_path_ways_range, &p);
+    for (i = 0; i < s->active_count; i++) {
+        nodes = nodes || s->body[s->active[i]].kind == CSIM_PARTICLE;
+        bodies = bodies || p.looked[s->active[i]];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         p.awake = csimi_awake_shapes(w, p.list);
-        for (k = 0; k < p.awake; k++) csimi_path_bounds(&p, (int)p.list[k]);
+        csimi_parallel(&w->def.tasks, p.awake, 256, csimi_path_bounds_range, &p);
         if (bodies) csimi_crowd_gather(&p.crowd, p.awake, p.list, p.box);
         /* what has stopped stands in the way of others: again, until nobody is stopped earlier */
         for (pass = 0; pass < CSIMI_PATH_PASSES && bodies && stopped; pass++) {
@@ -47265,7 +47493,7 @@ typedef struct csimi_eye {
     unsigned char *stands;    /* [shapes] 1: not moved by a bit */
     csim_pose *pose;          /* [shapes] of those awake, after the step */
     csim_real *box;           /* [6 shapes] around the balls that hold them then */
-    int *thrown, count;       /* [shapes] */
+    unsigned char *thrown;    /* [shapes] 1: it went farther than its margin */
     csim_real *planes;        /* [contacts] of the first contact of a pair: how deep its planes are, < 0: apart */
     int *near;                /* [shapes] that a shape, or the nodes of one body, may be near */
     uint64_t *list;           /* [shapes] those awake, and behind them who of those in bed is near */
@@ -47286,7 +47514,7 @@ static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *a
     e->stands = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->pose = CSIMI_PUSH(arena, csim_pose, n->shapes);
     e->box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->shapes);
-    e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->thrown = CSIMI_PUSH(arena, unsigned char, n->shapes);
     e->planes = CSIMI_PUSH(arena, csim_real, n->contacts);
     e->near = CSIMI_PUSH(arena, int, n->shapes);
     e->list = CSIMI_PUSH(arena, uint64_t, n->shapes);
@@ -47323,15 +47551,16 @@ static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
     return csim_pose_point(csimi_eye_pose(e, &e->f->next, shape), e->w->store.shape[shape].centre);
 }
 
-static void csimi_eye_shapes(csimi_eye *e) {
+static void csimi_eye_shapes(void *context, int k, int end) {
+    const csimi_eye *e = (const csimi_eye *)context;
     const csimi_store *s = &e->w->store;
-    int k;
-    for (k = 0; k < e->awake; k++) {
+    for (; k < end; k++) {
         const int i = (int)e->list[k];
         const csim_geometry *g = s->shape + i;
         const csim_pose to = e->pose[i] = csim_pose_mul(csimi_shape_pose(s, &e->f->next, i), g->local);
         const csim_vec3 c = csim_pose_point(to, g->centre);
         const csim_real r = g->bound + s->skin[i].surface.thickness + e->slack;
+        e->thrown[i] = 0;
         csimi_store3(e->box + 6 * (size_t)i, csim_sub(c, csim_v3(r, r, r)));
         csimi_store3(e->box + 6 * (size_t)i + 3, csim_add(c, csim_v3(r, r, r)));
         e->spin[i] = 0;
@@ -47343,8 +47572,7 @@ static void csimi_eye_shapes(csimi_eye *e) {
             if (e->stands[i]) continue; /* it is where its contacts were found */
             e->spin[i] = csimi_turned(g, from, to);
             /* its contacts were looked for as far as the margin */
-            if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
-                e->thrown[e->count++] = i;
+            e->thrown[i] = csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i];
         }
     }
 }
@@ -47500,17 +47728,14 @@ static int csimi_eye_about(csimi_eye *e, csim_vec3 centre, csim_real radius) {
     return count;
 }
 
-static void csimi_eye_thrown(csimi_eye *e) {
+static void csimi_eye_thrown(csimi_eye *e, int a) {
     const csimi_store *s = &e->w->store;
-    int i, k;
-    for (i = 0; i < e->count; i++) {
-        const int a = e->thrown[i], slot = s->shape_body[a];
-        const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
-        const csim_vec3 c = csimi_eye_centre(e, a);
-        const int count = csimi_eye_about(e, c, r);
-        for (k = 0; k < count; k++)
-            if (csimi_eye_near(e, slot, a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
-    }
+    const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
+    const csim_vec3 c = csimi_eye_centre(e, a);
+    const int count = csimi_eye_about(e, c, r);
+    int k;
+    for (k = 0; k < count; k++)
+        if (csimi_eye_near(e, s->shape_body[a], a, c, r, e->near[k])) csimi_eye_again(e, a, e->near[k]);
 }
 
 /* Those that passed by each other, as far as they did not keep to their ways. */
@@ -47656,6 +47881,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
 CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const size_t mark = arena->used;
     csimi_eye e;
+    int i;
     CSIMI_MEMSET(&e, 0, sizeof e);
     e.w = w;
     e.f = f;
@@ -47666,9 +47892,10 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.filter.world = w; /* for csimi_may_touch */
     csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
     e.awake = csimi_awake_shapes(w, e.list);
-    csimi_eye_shapes(&e);
+    csimi_parallel(&w->def.tasks, e.awake, 256, csimi_eye_shapes, &e);
     csimi_eye_pairs(&e);
-    csimi_eye_thrown(&e);
+    for (i = 0; i < e.awake; i++)
+        if (e.thrown[e.list[i]]) csimi_eye_thrown(&e, (int)e.list[i]);
     csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats->penetration = e.deepest;
@@ -47776,15 +48003,16 @@ CSIMI_FN void csimi_note_told(const csim_world *w, csimi_step_frame *f) {
     }
 }
 
-CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
-    csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
-    for (i = 0; i < f->found_count; i++) {
-        csimi_told_contact *found = f->told + i;
-        const csim_contact *c = f->contacts + i;
-        const csim_real *lambda = f->lambda + 3 * i; /* contact rows come first, in the order of found */
-        csim_contact_info *info = f->info + i;
+static void csimi_report_range(void *context, int begin, int end) {
+    const csimi_stage *stage = (const csimi_stage *)context;
+    const csim_world *w = stage->w;
+    const csimi_step_frame *f = stage->f;
+    const csimi_store *s = &w->store;
+    for (; begin < end; begin++) {
+        csimi_told_contact *found = f->told + begin;
+        const csim_contact *c = f->contacts + begin;
+        const csim_real *lambda = f->lambda + 3 * begin; /* contact rows come first, in the order of found */
+        csim_contact_info *info = f->info + begin;
         csim_real impulse[3] = {0, 0, 0}, start[3];
         if (csimi_passes(w, f, found->body_a, found->body_b)) {
             *info = s->contact[found->last];
@@ -47814,14 +48042,23 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda);
         info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
-        if (info->state == CSIM_CONTACT_OPEN) continue;
 #if CSIMI_TOLD_APART
-        info->coming = found->speed;
+        if (info->state != CSIM_CONTACT_OPEN) info->coming = found->speed;
 #else
-        info->coming = csimi_coming(w, found);
+        if (info->state != CSIM_CONTACT_OPEN) info->coming = csimi_coming(w, found);
 #endif
+    }
+}
+
+CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    csimi_share(w, f, f->found_count, 256, csimi_report_range);
+    for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
+    for (i = 0; i < f->found_count; i++) {
+        if (f->info[i].state == CSIM_CONTACT_OPEN) continue;
         f->stats->touching++;
-        if (found->last >= 0) f->carried[found->last] = 1; /* so that it has not ended */
+        if (f->told[i].last >= 0) f->carried[f->told[i].last] = 1; /* so that it has not ended */
     }
     f->ended_count = 0;
     for (i = 0; i < s->count.contacts; i++)
@@ -49060,7 +49297,7 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     for (i = 0; i < s->count.contacts; i++) csimi_meets_add(s, &s->meets, s->contact, i);
-    csimi_look_step(w); /* boxes that queries look at follow the poses */
+    csimi_look_step(w, f->driven); /* boxes that queries look at follow the poses; driven: paths are done with it */
     csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
@@ -54805,7 +55042,7 @@ CSIMI_FN void csimi_look_drop(csimi_store *s, int slot) {}
 CSIMI_FN void csimi_look_surfaces(csim_world *w) {}
 CSIMI_FN void csimi_look_moved(csimi_store *s, int slot) {}
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from) {}
-CSIMI_FN void csimi_look_step(csim_world *w) {}
+CSIMI_FN void csimi_look_step(csim_world *w, unsigned char *left) {}
 #endif
 
 #if defined(CONDSIM_NO_DRAW)
