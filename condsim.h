@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f0d5fd18fc81bd00
+   Hash of the parts: 1ddc246d4e30221e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -48016,8 +48016,6 @@ static void csimi_report_range(void *context, int begin, int end) {
         csim_real impulse[3] = {0, 0, 0}, start[3];
         if (csimi_passes(w, f, found->body_a, found->body_b)) {
             *info = s->contact[found->last];
-            f->stats->touching += info->state != CSIM_CONTACT_OPEN;
-            f->carried[found->last] = 1;
             continue;
         }
         CSIMI_MEMSET(info, 0, sizeof *info);

@@ -111,8 +111,6 @@ static void csimi_report_range(void *context, int begin, int end) {
         csim_real impulse[3] = {0, 0, 0}, start[3];
         if (csimi_passes(w, f, found->body_a, found->body_b)) {
             *info = s->contact[found->last];
-            f->stats->touching += info->state != CSIM_CONTACT_OPEN;
-            f->carried[found->last] = 1;
             continue;
         }
         CSIMI_MEMSET(info, 0, sizeof *info);
