@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1ddc246d4e30221e
+   Hash of the parts: 5ace1177e471a184
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6736,14 +6736,17 @@ CSIM_INLINE int csimi_next_standing(const csimi_store *s, int last) { return (vo
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
+CSIM_INLINE bool csimi_stood(const csim_world *w, int slot) { return (void)w, (void)slot, false; }
 CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 /* ---- known.c: islands that stand are passed over */
 #if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
 #define CSIMI_HAS_KNOWN 1
-/* Before rows are made: whose step is known is given. r: the contacts of the last step. */
-CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r);
+/* Whether these two were known, and nothing has moved them: their contacts are those they had. */
+CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b);
+/* Before rows are made: whose step is known is given. */
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f);
 /* Whether a contact of these two belongs to what is passed over: it has no row, and is told as it was. */
 CSIMI_FN bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b);
 /* Before islands are solved, after each, and after all. */
@@ -6753,9 +6756,8 @@ CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
 #else
 #define CSIMI_HAS_KNOWN 0
-CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
-    (void)w, (void)f, (void)r;
-}
+CSIM_INLINE bool csimi_knows_pair(const csim_world *w, int a, int b) { return (void)w, (void)a, (void)b, false; }
+CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
     return (void)w, (void)f, (void)body_a, (void)body_b, false;
 }
@@ -40992,12 +40994,13 @@ CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, i
     const csim_vec3 n = c->normal;
     csim_vec3 on_b;
     own->kept = *k;
+    c->meet = csim_add(a.position, k->arm[0]);
+    own->meet_b = csim_add(b.position, k->arm[1]);
+    if (csimi_stood(d->world, c->body_a) && csimi_stood(d->world, c->body_b)) return; /* as it is told already */
     /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
     c->point_a = csimi_carried(k->pose[0], a, k->arm[0]);
     on_b = csimi_carried(k->pose[1], b, csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
     c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-    c->meet = csim_add(a.position, k->arm[0]);
-    own->meet_b = csim_add(b.position, k->arm[1]);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
@@ -41268,17 +41271,22 @@ static bool csimi_known_contact(const csim_world *w, const csimi_step_frame *f, 
     return true;
 }
 
-CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
+CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b) {
+    return w->known.contacts > 0 && (w->store.body[body_a].rest.known || w->store.body[body_b].rest.known) &&
+           csimi_stood(w, body_a) && csimi_stood(w, body_b);
+}
+
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     bool disturbed = !csimi_may_know(w, f);
     int i, count = 0;
     f->passes = false;
     if (w->known.contacts == 0) return;
     for (i = 0; i < f->found_count && !disturbed; i++) { /* each body that is known has some */
-        csimi_found_contact *c = f->found + i;
+        const csimi_found_contact *c = f->found + i;
         if (!s->body[c->body_a].rest.known && !s->body[c->body_b].rest.known) continue;
-        c->last = csimi_last_contact(w, r, c->id);
-        disturbed = !csimi_known_contact(w, f, i);
+        /* told again, between two that stand: it is as it was */
+        disturbed = c->last == 0 || !csimi_stood(w, c->body_a) || !csimi_stood(w, c->body_b);
         count++;
     }
     f->passes = !disturbed && count == w->known.contacts; /* none has gone either */
@@ -41413,7 +41421,7 @@ static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, con
                              int *first) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+    return *first >= 0 && (!keeps || csimi_knows_pair(d->world, a->body, b->body) || csimi_keeps_pair(d, a, b, *first));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -41445,7 +41453,7 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 #endif
 
 /* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
-   until then; of those found anew 0. */
+   until rows are made; of those found anew 0. */
 static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
     const bool keeps = csimi_keeps(d->world);
     for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {
@@ -41463,7 +41471,9 @@ CSIMI_FN void csimi_tell_range(void *context, int begin, int end) {
         csimi_found_contact *c = d->frame->found + begin;
         const int last = c->last - 1;
         const csim_contact_info *k = d->world->store.contact + csimi_imax(last, 0);
-        if (last >= 0) csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+        if (last < 0) continue;
+        csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+        c->last = last + 1;
     }
 }
 
@@ -45021,8 +45031,8 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
+    found->last = found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id); /* > 0: it is told again */
     if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
-    found->last = csimi_last_contact(w, r, found->id);
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
@@ -45082,7 +45092,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state, &w->def.tasks);
     csimi_index_contacts(w, &r);
-    csimi_pass_known(w, f, &r);
+    csimi_pass_known(w, f);
     job.world = w;
     job.frame = f;
     job.last = &r;

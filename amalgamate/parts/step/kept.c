@@ -93,12 +93,13 @@ CSIMI_FN void csimi_tell_kept(const csimi_detector *d, csimi_found_contact *c, i
     const csim_vec3 n = c->normal;
     csim_vec3 on_b;
     own->kept = *k;
+    c->meet = csim_add(a.position, k->arm[0]);
+    own->meet_b = csim_add(b.position, k->arm[1]);
+    if (csimi_stood(d->world, c->body_a) && csimi_stood(d->world, c->body_b)) return; /* as it is told already */
     /* the gap follows points of the bodies, while the impulse acts on the arms of then, which do not turn */
     c->point_a = csimi_carried(k->pose[0], a, k->arm[0]);
     on_b = csimi_carried(k->pose[1], b, csim_madd(k->arm[1], -k->gap, n)); /* b's surface was `gap` below */
     c->gap = csim_dot(n, csim_sub(c->point_a, on_b)) - c->radius;
-    c->meet = csim_add(a.position, k->arm[0]);
-    own->meet_b = csim_add(b.position, k->arm[1]);
 }
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {

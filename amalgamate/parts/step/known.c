@@ -27,17 +27,22 @@ static bool csimi_known_contact(const csim_world *w, const csimi_step_frame *f, 
     return true;
 }
 
-CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
+CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b) {
+    return w->known.contacts > 0 && (w->store.body[body_a].rest.known || w->store.body[body_b].rest.known) &&
+           csimi_stood(w, body_a) && csimi_stood(w, body_b);
+}
+
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     bool disturbed = !csimi_may_know(w, f);
     int i, count = 0;
     f->passes = false;
     if (w->known.contacts == 0) return;
     for (i = 0; i < f->found_count && !disturbed; i++) { /* each body that is known has some */
-        csimi_found_contact *c = f->found + i;
+        const csimi_found_contact *c = f->found + i;
         if (!s->body[c->body_a].rest.known && !s->body[c->body_b].rest.known) continue;
-        c->last = csimi_last_contact(w, r, c->id);
-        disturbed = !csimi_known_contact(w, f, i);
+        /* told again, between two that stand: it is as it was */
+        disturbed = c->last == 0 || !csimi_stood(w, c->body_a) || !csimi_stood(w, c->body_b);
         count++;
     }
     f->passes = !disturbed && count == w->known.contacts; /* none has gone either */

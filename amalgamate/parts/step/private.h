@@ -343,14 +343,17 @@ CSIM_INLINE int csimi_next_standing(const csimi_store *s, int last) { return (vo
 CSIM_INLINE void csimi_mark_stirred(csim_world *world, const csimi_step_frame *frame) {
     (void)world, (void)frame;
 }
+CSIM_INLINE bool csimi_stood(const csim_world *w, int slot) { return (void)w, (void)slot, false; }
 CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 /* ---- known.c: islands that stand are passed over */
 #if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
 #define CSIMI_HAS_KNOWN 1
-/* Before rows are made: whose step is known is given. r: the contacts of the last step. */
-CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r);
+/* Whether these two were known, and nothing has moved them: their contacts are those they had. */
+CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b);
+/* Before rows are made: whose step is known is given. */
+CSIMI_FN void csimi_pass_known(csim_world *w, csimi_step_frame *f);
 /* Whether a contact of these two belongs to what is passed over: it has no row, and is told as it was. */
 CSIMI_FN bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b);
 /* Before islands are solved, after each, and after all. */
@@ -360,9 +363,8 @@ CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
 #else
 #define CSIMI_HAS_KNOWN 0
-CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f, const csimi_last_table *r) {
-    (void)w, (void)f, (void)r;
-}
+CSIM_INLINE bool csimi_knows_pair(const csim_world *w, int a, int b) { return (void)w, (void)a, (void)b, false; }
+CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
     return (void)w, (void)f, (void)body_a, (void)body_b, false;
 }

@@ -73,8 +73,8 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
+    found->last = found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id); /* > 0: it is told again */
     if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
-    found->last = csimi_last_contact(w, r, found->id);
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
@@ -134,7 +134,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_rows(csim_world *w, csimi_step_frame *f, csim
     csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state, &w->def.tasks);
     csimi_index_contacts(w, &r);
-    csimi_pass_known(w, f, &r);
+    csimi_pass_known(w, f);
     job.world = w;
     job.frame = f;
     job.last = &r;

@@ -51,7 +51,7 @@ static bool csimi_told_again(const csimi_detector *d, const csimi_object *a, con
                              int *first) {
     const bool keeps = csimi_keeps(d->world);
     *first = keeps ? csimi_find_kept(d, key) : csimi_find_standing(d, a, b);
-    return *first >= 0 && (!keeps || csimi_keeps_pair(d, a, b, *first));
+    return *first >= 0 && (!keeps || csimi_knows_pair(d->world, a->body, b->body) || csimi_keeps_pair(d, a, b, *first));
 }
 
 /* What comes near before kept contacts are looked for again is found too. */
@@ -83,7 +83,7 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 #endif
 
 /* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
-   until then; of those found anew 0. */
+   until rows are made; of those found anew 0. */
 static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
     const bool keeps = csimi_keeps(d->world);
     for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {
@@ -101,7 +101,9 @@ CSIMI_FN void csimi_tell_range(void *context, int begin, int end) {
         csimi_found_contact *c = d->frame->found + begin;
         const int last = c->last - 1;
         const csim_contact_info *k = d->world->store.contact + csimi_imax(last, 0);
-        if (last >= 0) csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+        if (last < 0) continue;
+        csimi_write_shapes(d, c, c->part_a, c->part_b, k->id, k->point, k->normal, k->gap, last);
+        c->last = last + 1;
     }
 }
 
