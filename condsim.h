@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5ace1177e471a184
+   Hash of the parts: 547611960e435c67
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3215,6 +3215,8 @@ CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
 
 CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Folds a number into a hash, so that names of many parts seldom meet. */
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
@@ -6802,7 +6804,6 @@ CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_are
 CSIM_INLINE size_t csimi_sleep_scratch(const csimi_counts *n) { return n ? 0 : 0; }
 #endif
 /* ---- found.c: ids and records of contacts, filters of pairs */
-CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
@@ -6815,9 +6816,7 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 /* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
 CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
-CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last);
+CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
@@ -7512,6 +7511,14 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     if (end > arena->high) arena->high = end;
     if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
+}
+
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
+    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
+    h *= 0xbf58476d1ce4e5b9ull;
+    h ^= h >> 27;
+    return h;
 }
 
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
@@ -40726,15 +40733,6 @@ CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
 
 /* ---- ids and filters */
 
-/* Folds a number into a hash of 64 bits, so that names of many parts seldom meet. */
-CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
-    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
-    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
-    h *= 0xbf58476d1ce4e5b9ull;
-    h ^= h >> 27;
-    return h;
-}
-
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
     /* with the generation: a body that takes over a slot has no contacts of the one before */
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
@@ -40831,7 +40829,7 @@ CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, in
     return c;
 }
 
-static void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
+CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
     const int body_a = c->body_a, body_b = c->body_b;
     CSIMI_MEMSET(c, 0, sizeof *c);
     if (csimi_keeps(d->world)) CSIMI_MEMSET(d->frame->kept + (c - d->frame->found), 0, sizeof *d->frame->kept);
@@ -40848,22 +40846,6 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     csimi_found_contact *c = csimi_take_found(d, body_a, body_b);
     if (c) csimi_begin_found(d, c, id);
     return c;
-}
-
-CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
-    const csimi_store *s = &d->world->store;
-    csimi_begin_found(d, c, id);
-    c->part_a = part_a;
-    c->part_b = part_b;
-    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
-                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
-    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
-    c->normal = normal;
-    c->gap = gap;
-    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
-    c->a = csimi_shape_place(s, part_a, c->meet);
-    c->b = csimi_shape_place(s, part_b, c->meet);
 }
 
 /* ---- geometry that narrow phases share */
@@ -41452,8 +41434,25 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 }
 #endif
 
-/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
-   until rows are made; of those found anew 0. */
+/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
+static void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
+    const csimi_store *s = &d->world->store;
+    csimi_begin_found(d, c, id);
+    c->part_a = part_a;
+    c->part_b = part_b;
+    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
+                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
+    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
+    c->normal = normal;
+    c->gap = gap;
+    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
+    c->a = csimi_shape_place(s, part_a, c->meet);
+    c->b = csimi_shape_place(s, part_b, c->meet);
+}
+
+/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 +
+   which, until rows are made; of those found anew 0. */
 static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
     const bool keeps = csimi_keeps(d->world);
     for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {

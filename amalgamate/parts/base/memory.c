@@ -33,6 +33,14 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
+    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
+    h *= 0xbf58476d1ce4e5b9ull;
+    h ^= h >> 27;
+    return h;
+}
+
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
     const unsigned char *p = (const unsigned char *)data;
     size_t i;

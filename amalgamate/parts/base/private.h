@@ -226,6 +226,8 @@ CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
 
 CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Folds a number into a hash, so that names of many parts seldom meet. */
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);

@@ -3,15 +3,6 @@
 
 /* ---- ids and filters */
 
-/* Folds a number into a hash of 64 bits, so that names of many parts seldom meet. */
-CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
-    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); /* 2^64 over the golden ratio */
-    h ^= h >> 30; /* from here on as in splitmix64, the first of its two rounds */
-    h *= 0xbf58476d1ce4e5b9ull;
-    h ^= h >> 27;
-    return h;
-}
-
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
     /* with the generation: a body that takes over a slot has no contacts of the one before */
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
@@ -108,7 +99,7 @@ CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, in
     return c;
 }
 
-static void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
+CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id) {
     const int body_a = c->body_a, body_b = c->body_b;
     CSIMI_MEMSET(c, 0, sizeof *c);
     if (csimi_keeps(d->world)) CSIMI_MEMSET(d->frame->kept + (c - d->frame->found), 0, sizeof *d->frame->kept);
@@ -125,22 +116,6 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     csimi_found_contact *c = csimi_take_found(d, body_a, body_b);
     if (c) csimi_begin_found(d, c, id);
     return c;
-}
-
-CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
-    const csimi_store *s = &d->world->store;
-    csimi_begin_found(d, c, id);
-    c->part_a = part_a;
-    c->part_b = part_b;
-    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
-                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
-    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
-    c->normal = normal;
-    c->gap = gap;
-    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
-    c->a = csimi_shape_place(s, part_a, c->meet);
-    c->b = csimi_shape_place(s, part_b, c->meet);
 }
 
 /* ---- geometry that narrow phases share */

@@ -409,7 +409,6 @@ CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_are
 CSIM_INLINE size_t csimi_sleep_scratch(const csimi_counts *n) { return n ? 0 : 0; }
 #endif
 /* ---- found.c: ids and records of contacts, filters of pairs */
-CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
@@ -422,9 +421,7 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 /* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
 CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
-CSIMI_FN void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last);
+CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }

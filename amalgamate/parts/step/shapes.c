@@ -82,8 +82,25 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 }
 #endif
 
-/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 + which,
-   until rows are made; of those found anew 0. */
+/* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
+static void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
+                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
+    const csimi_store *s = &d->world->store;
+    csimi_begin_found(d, c, id);
+    c->part_a = part_a;
+    c->part_b = part_b;
+    c->radius = csimi_surface_def_of(s, c->body_a, part_a)->thickness +
+                csimi_surface_def_of(s, c->body_b, part_b)->thickness;
+    c->meet = c->point_a = point; /* both sides are pushed at one point: no couple is left over */
+    c->normal = normal;
+    c->gap = gap;
+    if (last >= 0 && csimi_keeps(d->world)) csimi_tell_kept(d, c, last);
+    c->a = csimi_shape_place(s, part_a, c->meet);
+    c->b = csimi_shape_place(s, part_b, c->meet);
+}
+
+/* Contacts of the last step once more: their order is that of pairs, and threads write what is in them. last: 1 +
+   which, until rows are made; of those found anew 0. */
 static void csimi_tell_again(csimi_detector *d, const csimi_object *a, const csimi_object *b, int last) {
     const bool keeps = csimi_keeps(d->world);
     for (; last >= 0; last = keeps ? d->kept_next[last] : csimi_next_standing(&d->world->store, last)) {
