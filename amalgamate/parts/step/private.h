@@ -91,6 +91,7 @@ typedef struct csimi_encounter {
     int shape[2]; /* in their bodies, as events tell them */
     int was, now; /* whether they touched, do; bodies: how many of their pairs */
     int last;     /* the record of the step before, -1: none */
+    int whole;    /* of shapes that touch or did: the pair of their bodies */
     bool sensor; /* the first is one, which sees the second */
     bool seen, presses, told, swapped;
     csim_real gap;

@@ -144,6 +144,14 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 #undef CSIMI_X
 }
 
+static void csimi_commit_contacts(void *context, int begin, int end) {
+    const csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    csimi_store *s = &((const csimi_stage *)context)->w->store;
+    int i;
+    for (i = begin; i < csimi_imin(end, s->count.kept); i++) s->kept[i] = f->kept[i].kept;
+    CSIMI_MEMCPY(s->contact + begin, f->info + begin, sizeof *f->info * (size_t)(end - begin));
+}
+
 static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i;
@@ -159,10 +167,9 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     csimi_joints_commit(w, f);
     csimi_keep_known(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
-    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     csimi_meets_clear(&s->meets, s->contact, s->count.contacts); /* while the contacts it lists are there */
-    CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
+    csimi_share(w, f, f->found_count, 1024, csimi_commit_contacts);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;

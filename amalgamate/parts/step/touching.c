@@ -168,6 +168,7 @@ static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real
         pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
         if (!pair->was && !pair->now) continue;
         if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return; /* shapes stay 0: nothing is told */
+        pair->whole = (int)(bodies - p->pair);
         bodies->was += pair->was;
         bodies->now += pair->now;
     }
@@ -196,9 +197,9 @@ CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int s
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
     /* what is gone is named by the pointers of its last record */
     const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
-    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
+    csimi_encounter *bodies = p->pair + pair->whole;
     csim_touch_event *e;
-    if (p->events++ >= w->store.capacity.touches || !bodies) return; /* counted all the same */
+    if (p->events++ >= w->store.capacity.touches) return; /* counted all the same */
     e = p->event + p->events - 1;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->body_a = pair->body[0];
