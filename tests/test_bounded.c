@@ -1038,6 +1038,46 @@ TEST(islands_side_by_side_give_the_bits_of_one_after_the_other) {
     CHECK(mixed > 20); /* steps in which some islands were certified and others were not */
 }
 
+/* Three hundred pairs of boxes: more bodies and contacts than a range of any loop has. */
+TEST(ranges_of_bodies_and_contacts_give_the_bits_of_one_after_the_other) {
+    int k, i, j, most = 0;
+    for (k = 0; k < 2; k++) {
+        pile p[2];
+        int loops = 0, drawn = 11;
+        for (j = 0; j < 2; j++, drawn = 11) {
+            p[j] = open_pile(k ? CSIM_SOLVER_BOUNDED : CSIM_SOLVER_AUTO, 0, 0);
+            for (i = 0; i < 600; i++) {
+                double turn[3] = {0, 0, 0};
+                if (i % 5 == 0) turn[i % 3] = jitter(&drawn, -0.4, 0.4);
+                p[j].count = 0; /* nobody is asked for by name */
+                put_turned(p + j, 1.1 * (i / 2 % 20), 1.1 * (i / 40), i % 2 ? 1.2 : 0.4 + jitter(&drawn, 0, 0.1), turn);
+            }
+        }
+        p[1].world->def.tasks.run = backwards;
+        p[1].world->def.tasks.user = &loops;
+        for (i = 0; i < 40; i++) {
+            const csim_contact_info *one, *many;
+            csim_events e[2];
+            int count[2];
+            CASE("solver %d, step %d", k, i);
+            for (j = 0; j < 2; j++) STATUS(csim_world_step(p[j].world, CSIM_R(1.0 / 60)), CSIM_OK);
+            same_step(p[0].world, p[1].world);
+            one = csim_world_contacts(p[0].world, count);
+            many = csim_world_contacts(p[1].world, count + 1);
+            REQUIRE(count[0] == count[1]);
+            for (j = 0; j < count[0]; j++)
+                CHECK(one[j].id == many[j].id && one[j].gap == many[j].gap && one[j].state == many[j].state &&
+                      one[j].slip.x == many[j].slip.x && one[j].point.z == many[j].point.z);
+            for (j = 0; j < 2; j++) e[j] = csim_world_events(p[j].world);
+            CHECK(e[0].touching_count == e[1].touching_count && e[0].hit_count == e[1].hit_count);
+            CHECK(e[0].move_count == e[1].move_count && e[0].end_count == e[1].end_count);
+            most = count[0] > most ? count[0] : most;
+        }
+        for (j = 0; j < 2; j++) csim_destroy_world(p[j].world);
+    }
+    CHECK(most > 1024);
+}
+
 /* One island whose numbers are none undoes the step, whoever solves it, and is told in the same words. */
 TEST(an_island_that_fails_side_by_side_undoes_the_step) {
     int k, loops = 0;

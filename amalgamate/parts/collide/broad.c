@@ -153,7 +153,7 @@ static csim_real csimi_longest_side(const csim_real *lower, const csim_real *upp
 
 /* The median longest side of up to 63 boxes taken evenly. */
 static csim_real csimi_typical_side(int count, const csim_real *lower, const csim_real *upper) {
-    csim_real side[63];
+    csim_real side[63] = {0};
     int samples = csimi_imin(count, 63), i, k;
     for (k = 0; k < samples; ++k) {
         size_t box = 3 * (size_t)(k * (count / samples) + k * (count % samples) / samples);
