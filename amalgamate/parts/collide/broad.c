@@ -1,6 +1,6 @@
 /* collide/broad: sort and sweep along one axis, in lanes along another. A box is tested against the boxes of its lane
-   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are tested
-   against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
+   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are
+   tested against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
 #include "private.h"
 
 CSIMI_FN uint32_t csimi_real_key(csim_real x) {
@@ -265,9 +265,9 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 
 /* ---- the sweep and the order of its pairs */
 
-/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last[i]
-   those written, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
-   limit, it takes the bit above it. */
+/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last
+   how many of each i it writes, and returns how many there are. Most boxes fall to one subtraction: where a number of q is
+   below its limit, it takes the bit above it. */
 static int csimi_broad_against(csimi_broad *s, int p, uint64_t end, int q, int stop, int *pairs, int capacity,
                                int found) {
     const csim_real *box = s->box + 6 * p;
