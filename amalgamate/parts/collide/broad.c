@@ -265,9 +265,9 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 
 /* ---- the sweep and the order of its pairs */
 
-/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last
-   how many of each i it writes, and returns how many there are. Most boxes fall to one subtraction: where a number of q is
-   below its limit, it takes the bit above it. */
+/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts those of
+   each i in last, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
+   limit, it takes the bit above it. */
 static int csimi_broad_against(csimi_broad *s, int p, uint64_t end, int q, int stop, int *pairs, int capacity,
                                int found) {
     const csim_real *box = s->box + 6 * p;
