@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 547611960e435c67
+   Hash of the parts: b54efb7c3a3e6218
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6486,6 +6486,7 @@ typedef struct csimi_encounter {
     int shape[2]; /* in their bodies, as events tell them */
     int was, now; /* whether they touched, do; bodies: how many of their pairs */
     int last;     /* the record of the step before, -1: none */
+    int whole;    /* of shapes that touch or did: the pair of their bodies */
     bool sensor; /* the first is one, which sees the second */
     bool seen, presses, told, swapped;
     csim_real gap;
@@ -15088,8 +15089,8 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
 
 /* ==== begin collide/broad.c ===================================================================================== */
 /* collide/broad: sort and sweep along one axis, in lanes along another. A box is tested against the boxes of its lane
-   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are tested
-   against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
+   and of the lanes beside it that begin inside it, so small boxes cost only their neighbours; a few long boxes are
+   tested against all, so a floor costs O(n). Axes and lanes are chosen without regard to the long boxes. */
 
 CSIMI_FN uint32_t csimi_real_key(csim_real x) {
     float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
@@ -15241,7 +15242,7 @@ static csim_real csimi_longest_side(const csim_real *lower, const csim_real *upp
 
 /* The median longest side of up to 63 boxes taken evenly. */
 static csim_real csimi_typical_side(int count, const csim_real *lower, const csim_real *upper) {
-    csim_real side[63];
+    csim_real side[63] = {0};
     int samples = csimi_imin(count, 63), i, k;
     for (k = 0; k < samples; ++k) {
         size_t box = 3 * (size_t)(k * (count / samples) + k * (count % samples) / samples);
@@ -15353,8 +15354,8 @@ static void csimi_broad_gather(csimi_broad *s, const csim_real *lower, const csi
 
 /* ---- the sweep and the order of its pairs */
 
-/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts in last[i]
-   those written, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
+/* Box p against those from q to stop that begin before its end: writes pairs i < j behind those found, counts those of
+   each i in last, and returns how many there are. Most boxes fall to one subtraction: where a number of q is below its
    limit, it takes the bit above it. */
 static int csimi_broad_against(csimi_broad *s, int p, uint64_t end, int q, int stop, int *pairs, int capacity,
                                int found) {
@@ -48514,6 +48515,7 @@ static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real
         pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
         if (!pair->was && !pair->now) continue;
         if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return; /* shapes stay 0: nothing is told */
+        pair->whole = (int)(bodies - p->pair);
         bodies->was += pair->was;
         bodies->now += pair->now;
     }
@@ -48542,9 +48544,9 @@ CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int s
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
     /* what is gone is named by the pointers of its last record */
     const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
-    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
+    csimi_encounter *bodies = p->pair + pair->whole;
     csim_touch_event *e;
-    if (p->events++ >= w->store.capacity.touches || !bodies) return; /* counted all the same */
+    if (p->events++ >= w->store.capacity.touches) return; /* counted all the same */
     e = p->event + p->events - 1;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->body_a = pair->body[0];
@@ -49281,6 +49283,14 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 #undef CSIMI_X
 }
 
+static void csimi_commit_contacts(void *context, int begin, int end) {
+    const csimi_step_frame *f = ((const csimi_stage *)context)->f;
+    csimi_store *s = &((const csimi_stage *)context)->w->store;
+    int i;
+    for (i = begin; i < csimi_imin(end, s->count.kept); i++) s->kept[i] = f->kept[i].kept;
+    CSIMI_MEMCPY(s->contact + begin, f->info + begin, sizeof *f->info * (size_t)(end - begin));
+}
+
 static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i;
@@ -49296,10 +49306,9 @@ static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, cons
     csimi_joints_commit(w, f);
     csimi_keep_known(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
-    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     csimi_meets_clear(&s->meets, s->contact, s->count.contacts); /* while the contacts it lists are there */
-    CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
+    csimi_share(w, f, f->found_count, 1024, csimi_commit_contacts);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
