@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b54efb7c3a3e6218
+   Hash of the parts: de8b59420d272f60
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -41437,7 +41437,7 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 
 /* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
 static void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
+                               csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
     const csimi_store *s = &d->world->store;
     csimi_begin_found(d, c, id);
     c->part_a = part_a;

@@ -84,7 +84,7 @@ CSIMI_FN int csimi_shapes_early(csimi_detector *d, int pair, const csimi_object 
 
 /* Shapes that meet at a point, or did in the last step, in the record that was taken for them. */
 static void csimi_write_shapes(const csimi_detector *d, csimi_found_contact *c, int part_a, int part_b, uint64_t id,
-                                 csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
+                               csim_vec3 point, csim_vec3 normal, csim_real gap, int last) {
     const csimi_store *s = &d->world->store;
     csimi_begin_found(d, c, id);
     c->part_a = part_a;
