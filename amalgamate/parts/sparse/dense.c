@@ -43,14 +43,15 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
 /* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
    the upper triangle, where L' lies; last[k], or NULL: the last row that has an entry in column k. */
 static void csimi_forward(int m, int k, int count, const csimi_wide *H, const int *last, csimi_wide *x) {
-    int j;
-    size_t stride = (size_t)m;
+    const size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
-        const csimi_wide *U = H + stride * (size_t)k;
-        for (j = k; j < k + 3; j++)
-            csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
+        const csimi_wide *U = H + (stride + 1) * (size_t)k;
+        csimi_wide *y = x + k;
+        y[1] -= y[0] * U[1];
+        y[2] = (y[2] - y[0] * U[2]) - y[1] * U[stride + 2];
+        y[3] = ((y[3] - y[0] * U[3]) - y[1] * U[stride + 3]) - y[2] * U[2 * stride + 3];
         /* last ascends, since what column k reaches is filled in the columns after it */
-        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, x + k, U + k + 4, stride, x + k + 4);
+        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, y, U + 4, stride, y + 4);
     }
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
@@ -144,12 +145,14 @@ static void csimi_backward(int m, const csimi_wide *L, const int *first, csimi_w
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
-        const csimi_wide *rows = L + stride * (size_t)(k - 4);
+        const csimi_wide *rows = L + stride * (size_t)(k - 4), *l = rows + k - 4;
+        csimi_wide *y = x + k - 4;
         int from = first ? k - 4 : 0;
-        for (j = k - 1; j > k - 4; j--)
-            csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
+        y[2] -= y[3] * l[3 * stride + 2];
+        y[1] = (y[1] - y[3] * l[3 * stride + 1]) - y[2] * l[2 * stride + 1];
+        y[0] = ((y[0] - y[3] * l[3 * stride]) - y[2] * l[2 * stride]) - y[1] * l[stride];
         for (j = k - 4; first && j < k; j++) from = csimi_imin(from, first[j]);
-        csimi_subtract_rows4(k - 4 - from, x + k - 4, rows + from, stride, x + from);
+        csimi_subtract_rows4(k - 4 - from, y, rows + from, stride, x + from);
     }
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
