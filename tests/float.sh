@@ -50,6 +50,6 @@ for scene in $($DOUBLE --list | sed -n 's/^\([a-z-]*\):.*/\1/p'); do
         -v i="$(value mean_iterations "$d")" -v j="$(value mean_iterations "$f")" \
         -v m="$(value uncertified_steps "$d")" -v n="$(value uncertified_steps "$f")" 'BEGIN {
         printf "| %s | %s | %.3g | %.3g | %s | %.3g | %.3g | %s | %s |\n", scene, steps, a, b,
-            a > 0 && b > 0 ? sprintf("%.2f", b / a) : "-", i, j, m, n }' | tee -a $OUT/page
+            (a > 0 && b > 0 ? sprintf("%.2f", b / a) : "-"), i, j, m, n }' | tee -a $OUT/page
 done
 cp $OUT/page "$PAGE"
