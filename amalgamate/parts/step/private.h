@@ -421,8 +421,8 @@ CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
 CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
-CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id);
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
