@@ -1054,7 +1054,7 @@ TEST(place_terms_are_the_derivative_of_the_point) {
     rig r = zoo();
     int k, i, c, t;
     r.s.rigid_inverse = REALS(9 * r.s.rigid_count);
-    csimi_place_prepare(&r.s);
+    csimi_place_prepare(&r.s, NULL);
     for (i = 0; i < 3 * r.s.node_count; i++) r.s.v[i] = uniform();
     for (i = 0; i < 6 * r.s.rigid_count; i++) r.s.velocity[i] = uniform();
     for (k = 0; k < 2 * r.s.spring_count; k++) {

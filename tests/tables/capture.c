@@ -87,7 +87,7 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     c->memory = malloc(arena.used + 64);
     arena = csimi_arena_in((void *)(((uintptr_t)c->memory + 63) / 64 * 64), arena.used);
     csimi_island_room(w, f, island, &c->work, &arena);
-    csimi_to_islands(f);
+    csimi_to_islands(w, f);
     csimi_island_fill(w, f, island, &c->work);
     p = &c->work.problem;
     c->contacts = (csim_contact *)calloc((size_t)p->contact_count + 1, sizeof *c->contacts);
@@ -99,7 +99,7 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     }
     room = malloc(sizeof(int) * (size_t)f->contact_count + 128);
     arena = csimi_arena_in(room, sizeof(int) * (size_t)f->contact_count + 128);
-    csimi_to_world(f, &arena);
+    csimi_to_world(w, f, &arena);
     free(room);
     hook_matrix(w, f, island, c);
     p->contacts = c->contacts;
