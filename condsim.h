@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: de8b59420d272f60
+   Hash of the parts: 88769f8d3a8841bb
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5359,6 +5359,7 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
+CSIMI_FN int csimi_burst_costs(const csimi_sweep *s); /* a factor, in sweeps */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
@@ -6816,8 +6817,8 @@ CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same); taken, and begun with zeros. */
 CSIMI_FN csimi_found_contact *csimi_take_found(csimi_detector *d, int body_a, int body_b);
-CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 CSIMI_FN void csimi_begin_found(const csimi_detector *d, csimi_found_contact *c, uint64_t id);
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
     return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
 }
@@ -8500,14 +8501,15 @@ static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_
 /* x <- L^-1 x on the unknowns from k, a multiple of 4, to count: those before are zero. Unit L, read from the rows of
    the upper triangle, where L' lies; last[k], or NULL: the last row that has an entry in column k. */
 static void csimi_forward(int m, int k, int count, const csimi_wide *H, const int *last, csimi_wide *x) {
-    int j;
-    size_t stride = (size_t)m;
+    const size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
-        const csimi_wide *U = H + stride * (size_t)k;
-        for (j = k; j < k + 3; j++)
-            csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
+        const csimi_wide *U = H + (stride + 1) * (size_t)k;
+        csimi_wide *y = x + k;
+        y[1] -= y[0] * U[1];
+        y[2] = (y[2] - y[0] * U[2]) - y[1] * U[stride + 2];
+        y[3] = ((y[3] - y[0] * U[3]) - y[1] * U[stride + 3]) - y[2] * U[2 * stride + 3];
         /* last ascends, since what column k reaches is filled in the columns after it */
-        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, x + k, U + k + 4, stride, x + k + 4);
+        csimi_subtract_rows4((last ? last[k + 3] + 1 : count) - k - 4, y, U + 4, stride, y + 4);
     }
     for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
 }
@@ -8601,12 +8603,14 @@ static void csimi_backward(int m, const csimi_wide *L, const int *first, csimi_w
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
-        const csimi_wide *rows = L + stride * (size_t)(k - 4);
+        const csimi_wide *rows = L + stride * (size_t)(k - 4), *l = rows + k - 4;
+        csimi_wide *y = x + k - 4;
         int from = first ? k - 4 : 0;
-        for (j = k - 1; j > k - 4; j--)
-            csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
+        y[2] -= y[3] * l[3 * stride + 2];
+        y[1] = (y[1] - y[3] * l[3 * stride + 1]) - y[2] * l[2 * stride + 1];
+        y[0] = ((y[0] - y[3] * l[3 * stride]) - y[2] * l[2 * stride]) - y[1] * l[stride];
         for (j = k - 4; first && j < k; j++) from = csimi_imin(from, first[j]);
-        csimi_subtract_rows4(k - 4 - from, x + k - 4, rows + from, stride, x + from);
+        csimi_subtract_rows4(k - 4 - from, y, rows + from, stride, x + from);
     }
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
@@ -28156,10 +28160,14 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
     return csimi_degree_factor(d);
 }
 
+/* Charged in sweeps, which is what budgets and caps count. */
+CSIMI_FN int csimi_burst_costs(const csimi_sweep *s) {
+    return 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+}
+
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
-    /* charged in sweeps, which is what budgets and caps count */
-    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+    s->loop.factors += csimi_burst_costs(s);
     if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1; /* I */
@@ -28341,6 +28349,7 @@ static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a sta
 enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
+enum { CSIMI_SWEEP_DEAR = 8 }; /* sweeps that a factor costs: in float Newton near the answer begins softer */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* ... of which so many may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
@@ -28456,8 +28465,10 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
     csimi_wide eps = halved > CSIMI_WIDE(1e-4) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
-    if (again || halved < CSIMI_SWEEP_NEAR / 10) eps = CSIMI_WIDE(1e-5);
     if (!s->planned) csimi_burst_plan(s);
+    /* float is not as near: it may get lost from less compliance, for thirty factors */
+    if (again || halved < CSIMI_SWEEP_NEAR / 10)
+        eps = CSIMI_SWEEP_NEAR > 0 || csimi_burst_costs(s) < CSIMI_SWEEP_DEAR ? CSIMI_WIDE(1e-5) : CSIMI_WIDE(1e-4);
     s->convex = false; /* first with the exact law */
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
