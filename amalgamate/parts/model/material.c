@@ -85,11 +85,14 @@ CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu
 
 CSIMI_FN void csimi_project_stretches(csimi_stretches *d) {
     csim_real eigenvalue[3], V[9];
-    int i, j, k;
+    int i, j, k, sure = 0;
     for (k = 0; k < 3; k++) {
+        const csim_real beside = csimi_abs(d->H[3 * k + (k + 1) % 3]) + csimi_abs(d->H[3 * k + (k + 2) % 3]);
         d->flip[k] = csimi_max(0, d->flip[k]);
         d->twist[k] = csimi_max(0, d->twist[k]);
+        sure += beside <= CSIM_R(0.99) * d->H[4 * k]; /* a diagonal above what is beside it (Gershgorin) */
     }
+    if (sure == 3) return; /* positive, far from rounding */
     csimi_eigen_sym3(d->H, eigenvalue, V);
     if (eigenvalue[0] >= 0) return;
     for (i = 0; i < 3; i++)

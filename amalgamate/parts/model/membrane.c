@@ -158,12 +158,13 @@ typedef struct csimi_cloth_job {
 /* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
    symmetric to the bit, and sigma h^2 K v* to the right-hand side. Where three triangles meet, one node lies beyond two
    edges: both blocks are on the diagonal. */
-static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
+CSIM_INLINE void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale,
+                                   const csim_real *K) {
     const int *slot = job->s->membrane_slot + 36 * (size_t)t;
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
     csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
     csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
-    int i, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
+    int i, a, b;
     if (ab == ba) {
         const csim_real share = m == n ? CSIM_R(0.5) : 1;
         for (i = 0; i < 9; i++) ab[i] += weight * ((K[i] + K[3 * (i % 3) + i / 3]) * share);
@@ -173,9 +174,26 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
         for (i = 0; i < 9; i++) ba[i] += M[3 * (i % 3) + i / 3];
     }
     if (!job->guess) return;
+    a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
     for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
     csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);
     if (m != n) csimi_addmulT3(M, job->guess + 3 * (size_t)a, job->system->b + 3 * (size_t)b);
+}
+
+/* csimi_stretch_block of shape gradients without a part along the normal. */
+static void csimi_membrane_block(const csimi_stretches *d, const csim_real *U, const csim_real *a, const csim_real *b,
+                                 csim_real *K) {
+    const csim_real sum = (d->flip[2] + d->twist[2]) / 2, less = (d->flip[2] - d->twist[2]) / 2;
+    const csim_real p = a[0] * b[0], q = a[0] * b[1], r = a[1] * b[0], o = a[1] * b[1];
+    const csim_real m00 = d->H[0] * p + sum * o, m01 = d->H[1] * q + less * r;
+    const csim_real m10 = d->H[3] * r + less * q, m11 = d->H[4] * o + sum * p;
+    const csim_real m22 = (d->flip[1] + d->twist[1]) / 2 * p + (d->flip[0] + d->twist[0]) / 2 * o;
+    int i, k;
+    for (k = 0; k < 3; k++) {
+        const csim_real u = U[3 * k], v = U[3 * k + 1];
+        const csim_real x = m00 * u + m01 * v, y = m10 * u + m11 * v, z = m22 * U[3 * k + 2];
+        for (i = 0; i < 3; i++) K[3 * i + k] = U[3 * i] * x + U[3 * i + 1] * y + U[3 * i + 2] * z;
+    }
 }
 
 static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
@@ -189,7 +207,7 @@ static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
     for (a = 0; a < 3; a++) {
         for (c = 0; c < 3; c++) job->system->b[3 * node[a] + c] -= job->h * volume * view.f[a][c];
         for (b = a; b < 3; b++) {
-            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
+            csimi_membrane_block(&view.d, view.U, view.y[a], view.y[b], K);
             csimi_cloth_block(job, t, a, b, volume, K);
         }
     }
@@ -214,10 +232,11 @@ static void csimi_fold_add(const csimi_cloth_job *job, int t) {
                                       csim_scale(csimi_fold_form(fold, a, 1), view.J[1][m])),
                              csim_scale(csimi_fold_form(fold, a, 2), view.J[2][m]));
         }
-        for (n = m; n < 6; n++) {
+        for (n = m; n < 6; n++) { /* (Q J_m)' J_n: a corner beyond an edge turns this one alone */
+            const int end = n < 3 ? 3 : n - 2;
             if (slot[6 * m + n] < 0) continue;
             CSIMI_MEMSET(K, 0, sizeof K);
-            for (a = 0; a < 3; a++) { /* (Q J_m)' J_n */
+            for (a = n < 3 ? 0 : n - 3; a < end; a++) {
                 csim_vec3 p = QJ[a], q = view.J[a][n];
                 K[0] += p.x * q.x, K[1] += p.x * q.y, K[2] += p.x * q.z;
                 K[3] += p.y * q.x, K[4] += p.y * q.y, K[5] += p.y * q.z;

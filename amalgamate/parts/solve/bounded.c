@@ -804,6 +804,18 @@ CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
     return true;
 }
 
+/* Block products of a factor at the least: below the diagonal its columns have the blocks of A between larger bodies,
+   besides what fills in, and a sum of convex functions of their lengths is least where all are alike. */
+static double csimi_bounded_least(const csim_block_matrix *A) {
+    double length = 0;
+    int k;
+    for (k = 0; k < A->n; ++k) {
+        const int row = csimi_row_end(A, k) - A->row[k];
+        if (row > CSIMI_BODY_BLOCKS) length += 0.5 * (row - 1); /* half of a pair of blocks is the other row's */
+    }
+    return length * (length / csimi_imax(A->n, 1) + 3) / 2;
+}
+
 /* Visits (docs/realtime.md): a contact of rigid bodies is visited three times a substep, with some 130 products of
    numbers; a piece of a row on what is coupled takes 60 of them a round. */
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
@@ -813,6 +825,7 @@ CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_a
     bool fits = true;
     if (!csimi_bodies_take(problem)) {
         csimi_coupled c;
+        if (csimi_bounded_least(&problem->A) / 2 + 3.0 * problem->A.n > (double)left) return -1; /* whatever the order */
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
         fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0); /* from the pattern alone */
