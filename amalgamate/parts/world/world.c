@@ -246,6 +246,7 @@ CSIM_API void csim_destroy_world(csim_world *w) {
 }
 
 CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capacity) {
+    const volatile unsigned char *page;
     csimi_counts need;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
@@ -255,6 +256,8 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     need = csimi_counts_of(capacity);
     if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
     CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    /* nor for those that a system maps anew since the block of before went back to it */
+    for (page = w->block; page && page < w->store.scratch; page += 4096) (void)*page;
     csimi_plan_step(w);
     return CSIM_OK;
 }
