@@ -180,22 +180,6 @@ CSIM_INLINE void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int
     if (m != n) csimi_addmulT3(M, job->guess + 3 * (size_t)a, job->system->b + 3 * (size_t)b);
 }
 
-/* csimi_stretch_block of shape gradients without a part along the normal. */
-static void csimi_membrane_block(const csimi_stretches *d, const csim_real *U, const csim_real *a, const csim_real *b,
-                                 csim_real *K) {
-    const csim_real sum = (d->flip[2] + d->twist[2]) / 2, less = (d->flip[2] - d->twist[2]) / 2;
-    const csim_real p = a[0] * b[0], q = a[0] * b[1], r = a[1] * b[0], o = a[1] * b[1];
-    const csim_real m00 = d->H[0] * p + sum * o, m01 = d->H[1] * q + less * r;
-    const csim_real m10 = d->H[3] * r + less * q, m11 = d->H[4] * o + sum * p;
-    const csim_real m22 = (d->flip[1] + d->twist[1]) / 2 * p + (d->flip[0] + d->twist[0]) / 2 * o;
-    int i, k;
-    for (k = 0; k < 3; k++) {
-        const csim_real u = U[3 * k], v = U[3 * k + 1];
-        const csim_real x = m00 * u + m01 * v, y = m10 * u + m11 * v, z = m22 * U[3 * k + 2];
-        for (i = 0; i < 3; i++) K[3 * i + k] = U[3 * i] * x + U[3 * i + 1] * y + U[3 * i + 2] * z;
-    }
-}
-
 static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
     const csimi_state *s = job->s;
     const int *node = s->membrane + 3 * (size_t)t;
@@ -207,7 +191,7 @@ static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
     for (a = 0; a < 3; a++) {
         for (c = 0; c < 3; c++) job->system->b[3 * node[a] + c] -= job->h * volume * view.f[a][c];
         for (b = a; b < 3; b++) {
-            csimi_membrane_block(&view.d, view.U, view.y[a], view.y[b], K);
+            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
             csimi_cloth_block(job, t, a, b, volume, K);
         }
     }
