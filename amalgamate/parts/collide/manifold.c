@@ -81,11 +81,15 @@ static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real w
                                             : csimi_meet_distance(m, x, n);
 }
 
-/* A sphere of radius r about x, a piece of a, against all of b. */
+/* A sphere of radius r about x, a piece of a, against all of b: d from x, along n. */
+static void csimi_meet_ball_at(csimi_meet *m, csim_vec3 x, csim_real r, csim_real d, csim_vec3 n, uint32_t feature) {
+    csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
+}
+
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
-    csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
+    const csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
+    csimi_meet_ball_at(m, x, r, d, n, feature);
 }
 
 /* ---- lines: axes of capsules and cylinders, edges of boxes and hulls */
@@ -507,14 +511,29 @@ typedef struct csimi_choice {
     int number;
 } csimi_choice;
 
-/* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
-CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+/* What has been found of the first samples that were chosen. */
+enum { CSIMI_WINNERS = 24 };
+typedef struct csimi_winner {
+    csim_vec3 normal;
+    csim_real distance;
+    int number;
+} csimi_winner;
+
+/* How far x, in b's frame, goes down at tilt k, over the tilt; bin: the direction of the normal. */
+static csim_real csimi_tilted_side(csim_vec3 x, int bin, int k) {
     static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
     csim_real p[3];
-    const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
     k = k > 0 ? (k - 1) % 8 + 1 : 0;
     csimi_store3(p, x);
-    return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
+    return (csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3];
+}
+
+static csim_real csimi_tilt(int k) { /* sides are tens */
+    return k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002);
+}
+
+CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+    return csimi_tilt(k) * csimi_tilted_side(x, bin, k) - gap;
 }
 
 CSIMI_FN int csimi_normal_bin(csim_vec3 n) {
@@ -533,6 +552,7 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
     csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
     csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
+    s->least = lower.z - m->margin;
 }
 
 /* Whether a sample of a field may count where the other's outward normal is n: it must face the field's own, or nodes
@@ -554,9 +574,9 @@ static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim
 
 /* Whether the block of samples that begins is out of reach. */
 static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
-    const csim_vec3 x = csim_pose_point(m->pa, s->middle);
-    csim_vec3 n;
+    csim_vec3 n, x;
     if (!s->begins) return false;
+    x = csim_pose_point(m->pa, s->middle);
     return (csimi_shape_is(m->b, CSIM_SHAPE_MESH) ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
                                                   : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
 }
@@ -564,45 +584,57 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
 static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
 
 /* Samples of a whose best score over b is told; returns the bits of their numbers. */
-static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice, csimi_winner *winner) {
     const float tie = (float)(CSIM_R(1e-6) * m->a->bound); /* of samples that lie as deep the first stays: no flicker */
     uint64_t bits = 0;
     csimi_sampler s;
-    int k;
+    int k, winners = 0;
     for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
+    for (k = 0; k < CSIMI_WINNERS; k++) winner[k].number = -1;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
-        csim_real gap;
+        csim_real d, gap;
+        csim_real side[CSIMI_TILTS];
         int bin;
+        bool wins = false;
         if (csimi_block_far(m, &s)) {
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
+        d = csimi_meet_within(m, x, m->margin + s.radius, &n);
+        gap = d - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
+        for (k = 0; k < CSIMI_TILTS; k++) side[k] = k > 8 ? side[k - 8] : csimi_tilted_side(x, bin % 3, k);
         for (k = 0; k < CSIMI_TILTS; k++) {
             csimi_choice *c = choice + CSIMI_TILTS * bin + k;
-            const float score = (float)csimi_tilted(x, gap, bin % 3, k);
+            const float score = (float)(csimi_tilt(k) * side[k] - gap);
             if (c->number >= 0 && score <= c->score + tie) continue;
             c->score = score;
             c->number = s.number;
-            bits |= csimi_sample_bit(s.number);
+            wins = true;
         }
+        if (!wins) continue;
+        bits |= csimi_sample_bit(s.number);
+        if (winners == CSIMI_WINNERS) continue;
+        winner[winners].normal = n;
+        winner[winners].distance = d;
+        winner[winners++].number = s.number;
     }
     return bits;
 }
 
 static void csimi_meet_samples(csimi_meet *m) {
     csimi_choice choice[CSIMI_CHOICES];
+    csimi_winner winner[CSIMI_WINNERS], *at = winner;
     csimi_sampler s;
     uint64_t chosen;
     int k;
     if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
         return;
-    chosen = csimi_choose_samples(m, choice);
+    chosen = csimi_choose_samples(m, choice, winner);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
@@ -611,9 +643,14 @@ static void csimi_meet_samples(csimi_meet *m) {
             continue;
         }
         if (!(chosen & csimi_sample_bit(s.number))) continue;
+        while (at < winner + CSIMI_WINNERS && at->number >= 0 && at->number < s.number) at++; /* both in the same order */
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
-        if (k < CSIMI_CHOICES) csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+        if (k == CSIMI_CHOICES) continue;
+        if (at < winner + CSIMI_WINNERS && at->number == s.number)
+            csimi_meet_ball_at(m, csim_pose_point(m->pa, s.point), s.radius, at->distance, at->normal, (uint32_t)s.number);
+        else
+            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
     }
 }
 

@@ -352,6 +352,7 @@ typedef struct csimi_sampler {
     csim_vec3 middle; /* of that ball */
     csim_real ball;
     int from[2], end[2]; /* nodes of heights: all at first */
+    csim_real least;     /* and none below */
 } csimi_sampler;
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing);

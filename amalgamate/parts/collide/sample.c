@@ -13,6 +13,7 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
     s->radius = 0;
     s->point = csim_v3(0, 0, 0);
     s->begins = false;
+    s->least = -CSIMI_HUGE;
     s->from[0] = s->from[1] = 0;
     s->end[0] = g->field ? g->field->n[0] : 0;
     s->end[1] = g->field ? g->field->n[1] : 0;
@@ -36,6 +37,7 @@ static bool csimi_sample_polytope(csimi_sampler *s) {
             return true;
         }
         s->next = s->along = 0;
+        if (s->spacing > CSIM_R(2.001) * s->geometry->bound) return false; /* no edge is as long */
     }
     while (s->next >= s->along) {
         if (++s->edge >= p->edge_count) return false;
@@ -108,7 +110,7 @@ static bool csimi_sample_heights(csimi_sampler *s) {
         i = s->from[0] + s->next % across;
         j = s->from[1] + s->next / across;
         s->next++;
-    } while (!csimi_height_peak(f, i, j));
+    } while (csimi_height_node(f, i, j).z < s->least || !csimi_height_peak(f, i, j));
     s->number = j * f->n[0] + i;
     s->point = csimi_height_node(f, i, j);
     return true;
