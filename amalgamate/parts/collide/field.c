@@ -302,10 +302,24 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
     return csimi_min(best, (csim_real)CSIMI_FIELD_RINGS * cell);
 }
 
+/* Whether all of the solid that is no farther from p than `far` along x and y is farther below. */
+static bool csimi_height_deep(const csim_field *f, csim_vec3 p, csim_real far) {
+    const int i = csimi_height_cell(f, p.x + far, 0) + 1, j = csimi_height_cell(f, p.y + far, 1) + 1;
+    int a, b;
+    for (b = csimi_height_cell(f, p.y - far, 1); b <= j; b++)
+        for (a = csimi_height_cell(f, p.x - far, 0); a <= i; a++)
+            if (!(csimi_height_node(f, a, b).z < p.z - far)) return false;
+    return true;
+}
+
 /* Of the solid below the surface, which ends in walls at the border of the field. */
 CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
+    if (within < (csim_real)f->cell && csimi_height_deep(f, p, csimi_max(within, 0))) {
+        *n = csim_v3(0, 0, 1);
+        return CSIMI_HUGE; /* more than that */
+    }
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
     rest.y = csimi_clamp(p.y, 0, (csim_real)(f->cell * (double)(f->n[1] - 1)));
     beyond = csim_length(csim_sub(p, rest));

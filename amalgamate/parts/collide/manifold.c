@@ -506,12 +506,12 @@ CSIMI_KNOWN int csimi_roundness(csim_shape_kind k) {
 
 enum { CSIMI_TILTS = 25, CSIMI_CHOICES = 6 * CSIMI_TILTS };
 
-typedef struct csimi_choice {
-    float score;
-    int number;
-} csimi_choice;
+typedef struct csimi_choices {
+    float score[CSIMI_CHOICES];
+    int number[CSIMI_CHOICES]; /* of the sample, -1: none */
+} csimi_choices;
 
-/* What has been found of the first samples that were chosen. */
+/* What was found of the first samples that were chosen for a while, in their order. */
 enum { CSIMI_WINNERS = 24 };
 typedef struct csimi_winner {
     csim_vec3 normal;
@@ -584,13 +584,13 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
 static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
 
 /* Samples of a whose best score over b is told; returns the bits of their numbers. */
-static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice, csimi_winner *winner) {
+static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choices *choice,
+                                                    csimi_winner *winner) {
     const float tie = (float)(CSIM_R(1e-6) * m->a->bound); /* of samples that lie as deep the first stays: no flicker */
     uint64_t bits = 0;
     csimi_sampler s;
     int k, winners = 0;
-    for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
-    for (k = 0; k < CSIMI_WINNERS; k++) winner[k].number = -1;
+    CSIMI_MEMSET(choice->number, 255, sizeof choice->number);
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
@@ -609,11 +609,11 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         x = csim_pose_local(m->pb, x);
         for (k = 0; k < CSIMI_TILTS; k++) side[k] = k > 8 ? side[k - 8] : csimi_tilted_side(x, bin % 3, k);
         for (k = 0; k < CSIMI_TILTS; k++) {
-            csimi_choice *c = choice + CSIMI_TILTS * bin + k;
+            const int at = CSIMI_TILTS * bin + k;
             const float score = (float)(csimi_tilt(k) * side[k] - gap);
-            if (c->number >= 0 && score <= c->score + tie) continue;
-            c->score = score;
-            c->number = s.number;
+            if (choice->number[at] >= 0 && score <= choice->score[at] + tie) continue;
+            choice->score[at] = score;
+            choice->number[at] = s.number;
             wins = true;
         }
         if (!wins) continue;
@@ -623,18 +623,20 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         winner[winners].distance = d;
         winner[winners++].number = s.number;
     }
+    winner[winners].number = INT32_MAX;
     return bits;
 }
 
 static void csimi_meet_samples(csimi_meet *m) {
-    csimi_choice choice[CSIMI_CHOICES];
-    csimi_winner winner[CSIMI_WINNERS], *at = winner;
+    csimi_choices choice;
+    csimi_winner winner[CSIMI_WINNERS + 1], *at = winner;
     csimi_sampler s;
+    csim_vec3 x;
     uint64_t chosen;
     int k;
     if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
         return;
-    chosen = csimi_choose_samples(m, choice, winner);
+    chosen = csimi_choose_samples(m, &choice, winner);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
@@ -643,14 +645,15 @@ static void csimi_meet_samples(csimi_meet *m) {
             continue;
         }
         if (!(chosen & csimi_sample_bit(s.number))) continue;
-        while (at < winner + CSIMI_WINNERS && at->number >= 0 && at->number < s.number) at++; /* both in the same order */
-        for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
+        for (k = 0; k < CSIMI_CHOICES && choice.number[k] != s.number; k++) {
         }
         if (k == CSIMI_CHOICES) continue;
-        if (at < winner + CSIMI_WINNERS && at->number == s.number)
-            csimi_meet_ball_at(m, csim_pose_point(m->pa, s.point), s.radius, at->distance, at->normal, (uint32_t)s.number);
+        x = csim_pose_point(m->pa, s.point);
+        while (at->number < s.number) at++;
+        if (at->number == s.number)
+            csimi_meet_ball_at(m, x, s.radius, at->distance, at->normal, (uint32_t)s.number);
         else
-            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+            csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
     }
 }
 

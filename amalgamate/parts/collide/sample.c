@@ -126,6 +126,7 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
     for (k = 0; k < 2; k++) {
         const csim_real cell = (csim_real)f->cell;
         s->from[k] = csimi_cut(low[k] / cell, 0, f->n[k]);
+        s->from[k] += cell * (csim_real)s->from[k] < low[k]; /* up to the first within */
         s->end[k] = csimi_cut(high[k] / cell + 1, 0, f->n[k]);
     }
 }
