@@ -509,31 +509,37 @@ enum { CSIMI_TILTS = 25, CSIMI_CHOICES = 6 * CSIMI_TILTS };
 typedef struct csimi_choices {
     float score[CSIMI_CHOICES];
     int number[CSIMI_CHOICES]; /* of the sample, -1: none */
+    unsigned char winner[CSIMI_CHOICES];
 } csimi_choices;
 
-/* What was found of the first samples that were chosen for a while, in their order. */
+/* What was found of the first samples that were chosen, in their order; the last stands for all others. */
 enum { CSIMI_WINNERS = 24 };
 typedef struct csimi_winner {
     csim_vec3 normal;
     csim_real distance;
-    int number;
+    int number, held; /* held: choices that it has */
 } csimi_winner;
 
-/* How far x, in b's frame, goes down at tilt k, over the tilt; bin: the direction of the normal. */
+/* How far x, in b's frame, goes down in direction k of tilts, over the tilt; bin: the direction of the normal. */
 static csim_real csimi_tilted_side(csim_vec3 x, int bin, int k) {
-    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
+    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7}; /* tens */
     csim_real p[3];
-    k = k > 0 ? (k - 1) % 8 + 1 : 0;
     csimi_store3(p, x);
     return (csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3];
 }
 
-static csim_real csimi_tilt(int k) { /* sides are tens */
-    return k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002);
-}
+static const csim_real CSIMI_TILT[3] = {CSIM_R(0.0002), CSIM_R(0.0125), CSIM_R(0.1)};
 
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
-    return csimi_tilt(k) * csimi_tilted_side(x, bin, k) - gap;
+    return CSIMI_TILT[k > 16 ? 2 : k > 8] * csimi_tilted_side(x, bin, k > 0 ? (k - 1) % 8 + 1 : 0) - gap;
+}
+
+/* All of them at once. */
+static void csimi_tilt(csim_vec3 x, csim_real gap, int bin, csim_real *score) {
+    int i, k;
+    for (k = 0; k <= 8; k++) score[k] = csimi_tilted_side(x, bin, k);
+    for (i = 2; i >= 0; i--) /* the least tilt last: its scores take the place of the sides */
+        for (k = i > 0; k <= 8; k++) score[8 * i + k] = CSIMI_TILT[i] * score[k] - gap;
 }
 
 CSIMI_FN int csimi_normal_bin(csim_vec3 n) {
@@ -591,11 +597,12 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
     csimi_sampler s;
     int k, winners = 0;
     CSIMI_MEMSET(choice->number, 255, sizeof choice->number);
+    CSIMI_MEMSET(winner, 0, (CSIMI_WINNERS + 1) * sizeof *winner);
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
         csim_real d, gap;
-        csim_real side[CSIMI_TILTS];
+        csim_real score[CSIMI_TILTS];
         int bin;
         bool wins = false;
         if (csimi_block_far(m, &s)) {
@@ -607,13 +614,15 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
-        for (k = 0; k < CSIMI_TILTS; k++) side[k] = k > 8 ? side[k - 8] : csimi_tilted_side(x, bin % 3, k);
+        csimi_tilt(x, gap, bin % 3, score);
         for (k = 0; k < CSIMI_TILTS; k++) {
             const int at = CSIMI_TILTS * bin + k;
-            const float score = (float)(csimi_tilt(k) * side[k] - gap);
-            if (choice->number[at] >= 0 && score <= choice->score[at] + tie) continue;
-            choice->score[at] = score;
+            if (choice->number[at] >= 0 && (float)score[k] <= choice->score[at] + tie) continue;
+            if (choice->number[at] >= 0) winner[choice->winner[at]].held--;
+            choice->score[at] = (float)score[k];
             choice->number[at] = s.number;
+            choice->winner[at] = (unsigned char)winners;
+            winner[winners].held++;
             wins = true;
         }
         if (!wins) continue;
@@ -644,16 +653,18 @@ static void csimi_meet_samples(csimi_meet *m) {
             csimi_sampler_pass(&s);
             continue;
         }
+        while (at->number < s.number) at++;
+        if (at->number == INT32_MAX && winner[CSIMI_WINNERS].held == 0) return; /* no more */
+        x = csim_pose_point(m->pa, s.point);
+        if (at->number == s.number) {
+            if (at->held > 0)
+                csimi_meet_ball_at(m, x, s.radius, at->distance, at->normal, (uint32_t)s.number);
+            continue;
+        }
         if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice.number[k] != s.number; k++) {
         }
-        if (k == CSIMI_CHOICES) continue;
-        x = csim_pose_point(m->pa, s.point);
-        while (at->number < s.number) at++;
-        if (at->number == s.number)
-            csimi_meet_ball_at(m, x, s.radius, at->distance, at->normal, (uint32_t)s.number);
-        else
-            csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
+        if (k < CSIMI_CHOICES) csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
     }
 }
 
