@@ -597,7 +597,7 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
     csimi_sampler s;
     int k, winners = 0;
     CSIMI_MEMSET(choice->number, 255, sizeof choice->number);
-    CSIMI_MEMSET(winner, 0, (CSIMI_WINNERS + 1) * sizeof *winner);
+    winner[0].held = winner[CSIMI_WINNERS].held = 0;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
@@ -630,7 +630,8 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         if (winners == CSIMI_WINNERS) continue;
         winner[winners].normal = n;
         winner[winners].distance = d;
-        winner[winners++].number = s.number;
+        winner[winners].number = s.number;
+        if (++winners < CSIMI_WINNERS) winner[winners].held = 0;
     }
     winner[winners].number = INT32_MAX;
     return bits;
