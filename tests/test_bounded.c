@@ -1165,3 +1165,37 @@ TEST(what_a_factor_takes_is_known_before) {
     NEAR(c.products, products + rows, 0);
     free(memory);
 }
+
+/* What a factor takes at the least says no before its order is known: never to what a budget just pays for. */
+TEST(a_budget_that_just_pays_for_a_factor_gets_it) {
+    enum { SIDE = 9, N = SIDE * SIDE };
+    static int row[N + 1], col[N * N], diag[N];
+    static csim_real val[9 * N * N], b[3 * N];
+    int reach, n, i, j, at, one = 1;
+    for (reach = 1; reach <= SIDE; reach++) /* up to a full matrix, of fewer blocks */
+        for (n = SIDE; n <= (reach < 4 ? N : 2 * SIDE); n += SIDE) {
+            csim_problem p;
+            csimi_coupled c;
+            csimi_arena arena = csimi_arena_counting();
+            void *memory;
+            long work;
+            CASE("reach %d, %d blocks", reach, n);
+            memset(&p, 0, sizeof p);
+            for (i = at = 0; i < n; i++)
+                for (row[i] = at, j = 0; j < n; j++) {
+                    if (abs(i % SIDE - j % SIDE) > reach || abs(i / SIDE - j / SIDE) > reach) continue;
+                    if (i == j) diag[i] = at;
+                    col[at++] = j;
+                }
+            row[n] = at;
+            p.A.n = n, p.A.row = row, p.A.col = col, p.A.diag = diag, p.A.val = val, p.b = b, p.theta = 1;
+            csimi_coupled_layout(&c, &arena, n, at);
+            memory = malloc(arena.high + 64);
+            arena = csimi_arena_in(memory, arena.high + 64);
+            work = csimi_bounded_work(&p, INT32_MAX, &arena, &one);
+            CHECK(work > 0);
+            CHECK(csimi_bounded_work(&p, work + 1, &arena, &one) == work);
+            CHECK(csimi_bounded_work(&p, work - 1, &arena, &one) == -1);
+            free(memory);
+        }
+}

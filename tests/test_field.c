@@ -815,6 +815,68 @@ TEST(distance_to_heights_is_exact) {
     CHECK(normals > 3200);
 }
 
+/* Of boxes and of a mesh with many samples, on hills: every touch is as deep as its own point is when it is asked by
+   itself, and of a box the deepest of all corners, of the middles of its long edges and of the nodes are among them. */
+TEST(touches_on_heights_are_what_their_points_say) {
+    enum { MOST = 512 };
+    const csim_field *f = heights_of(33, 33, 0.05, hills);
+    csim_shape ground = csim_field_shape(f), box = csim_box(csim_v3(CSIM_R(0.12), CSIM_R(0.09), CSIM_R(0.07))),
+               many;
+    soup s = make_ball(15, 24, 0.2);
+    csim_mesh_field_def d = def_of(&s, 24);
+    static csim_touch touch[MOST];
+    csim_geometry level, g[2];
+    int i, k, kind, corners = 0, nodes = 0, most = 0;
+    many = csim_field_shape(field_of(&d));
+    STATUS(csim_shape_bake(&ground, &level, NULL, NULL), CSIM_OK);
+    STATUS(csim_shape_bake(&box, g, NULL, NULL), CSIM_OK);
+    STATUS(csim_shape_bake(&many, g + 1, NULL, NULL), CSIM_OK);
+    for (i = 0; i < 600; i++) {
+        const csim_real margin = uniform(0.002, 0.04);
+        const csim_pose still = csim_pose_identity();
+        csim_pose at = csim_pose_identity();
+        double least[2] = {1, 1}, told[2] = {1, 1};
+        csim_vec3 x, normal;
+        int n;
+        kind = i % 6 == 5;
+        at.rotation = csim_quat_axis_angle(csim_normalize(random_point(1)), uniform(-3, 3));
+        at.position = csim_v3(uniform(0.4, 1.2), uniform(0.4, 1.2), 0);
+        at.position.z = (csim_real)hills((double)at.position.x, (double)at.position.y) + uniform(0, kind ? 0.2 : 0.25);
+        n = csim_collide(g + kind, at, &level, still, NULL, margin, touch, MOST);
+        CASE("round %d, %d touches", i, n);
+        CHECK(n <= MOST);
+        for (k = 0; k < n; k++) {
+            const bool node = touch[k].feature >> 31;
+            const double gap = (double)(node ? csim_shape_distance(g + kind, NULL, at, touch[k].point_b, &normal, NULL)
+                                             : csim_shape_distance(&level, NULL, still, touch[k].point_a, &normal, NULL));
+            NEAR(touch[k].gap, gap, TOL(1e-12, 1e-6));
+            CHECK(touch[k].gap <= margin);
+            told[node] = fmin(told[node], gap);
+            corners += !node;
+            nodes += node;
+        }
+        if (kind && n > most) most = n;
+        for (k = 0; k < 12 && !kind; k++) {
+            x = csim_v3((csim_real)(k / 4 - 1) * CSIM_R(0.12), k & 1 ? CSIM_R(0.09) : CSIM_R(-0.09),
+                        k & 2 ? CSIM_R(0.07) : CSIM_R(-0.07));
+            x = csim_pose_point(at, x);
+            least[0] = fmin(least[0], (double)csim_shape_distance(&level, NULL, still, x, NULL, NULL));
+        }
+        for (k = 0; k < 33 * 33 && !kind; k++) {
+            double gap;
+            if (!csimi_height_peak(f, k % 33, k / 33)) continue;
+            x = csimi_height_node(f, k % 33, k / 33);
+            gap = (double)csim_shape_distance(g, NULL, at, x, &normal, NULL);
+            if (csim_dot(normal, csimi_field_normal(f, x)) < CSIM_R(-0.5)) least[1] = fmin(least[1], gap);
+        }
+        for (k = 0; k < 2; k++)
+            if (least[k] < (double)margin - 1e-6) NEAR(told[k], least[k], TOL(1e-12, 1e-6));
+    }
+    CHECK(corners > 1000 && nodes > 1000);
+    CHECK(most > 24); /* more than are remembered */
+    free_soup(&s);
+}
+
 /* Fraction of the way at which it goes through a triangle, by Cramer's rule; 2: not at all. */
 static double through(const csim_vec3 *x, csim_vec3 o, csim_vec3 w) {
     const double e[3] = {(double)x[1].x - (double)x[0].x, (double)x[1].y - (double)x[0].y, (double)x[1].z - (double)x[0].z};
