@@ -520,26 +520,14 @@ typedef struct csimi_winner {
     int number, held; /* held: choices that it has */
 } csimi_winner;
 
-/* How far x, in b's frame, goes down in direction k of tilts, over the tilt; bin: the direction of the normal. */
-static csim_real csimi_tilted_side(csim_vec3 x, int bin, int k) {
-    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7}; /* tens */
-    csim_real p[3];
-    csimi_store3(p, x);
-    return (csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3];
-}
-
-static const csim_real CSIMI_TILT[3] = {CSIM_R(0.0002), CSIM_R(0.0125), CSIM_R(0.1)};
-
+/* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
-    return CSIMI_TILT[k > 16 ? 2 : k > 8] * csimi_tilted_side(x, bin, k > 0 ? (k - 1) % 8 + 1 : 0) - gap;
-}
-
-/* All of them at once. */
-static void csimi_tilt(csim_vec3 x, csim_real gap, int bin, csim_real *score) {
-    int i, k;
-    for (k = 0; k <= 8; k++) score[k] = csimi_tilted_side(x, bin, k);
-    for (i = 2; i >= 0; i--) /* the least tilt last: its scores take the place of the sides */
-        for (k = i > 0; k <= 8; k++) score[8 * i + k] = CSIMI_TILT[i] * score[k] - gap;
+    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
+    csim_real p[3];
+    const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
+    k = k > 0 ? (k - 1) % 8 + 1 : 0;
+    csimi_store3(p, x);
+    return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
 }
 
 CSIMI_FN int csimi_normal_bin(csim_vec3 n) {
@@ -602,7 +590,6 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
         csim_real d, gap;
-        csim_real score[CSIMI_TILTS];
         int bin;
         bool wins = false;
         if (csimi_block_far(m, &s)) {
@@ -614,12 +601,12 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
-        csimi_tilt(x, gap, bin % 3, score);
         for (k = 0; k < CSIMI_TILTS; k++) {
             const int at = CSIMI_TILTS * bin + k;
-            if (choice->number[at] >= 0 && (float)score[k] <= choice->score[at] + tie) continue;
+            const float score = (float)csimi_tilted(x, gap, bin % 3, k);
+            if (choice->number[at] >= 0 && score <= choice->score[at] + tie) continue;
             if (choice->number[at] >= 0) winner[choice->winner[at]].held--;
-            choice->score[at] = (float)score[k];
+            choice->score[at] = score;
             choice->number[at] = s.number;
             choice->winner[at] = (unsigned char)winners;
             winner[winners].held++;

@@ -825,7 +825,8 @@ CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_a
     bool fits = true;
     if (!csimi_bodies_take(problem)) {
         csimi_coupled c;
-        if (csimi_bounded_least(&problem->A) / 2 + 3.0 * problem->A.n > (double)left) return -1; /* whatever the order */
+        /* too much, whatever the order */
+        if (csimi_bounded_least(&problem->A) / 2 + 3.0 * problem->A.n > (double)left) return -1;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
         fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0); /* from the pattern alone */
