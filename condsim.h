@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 88769f8d3a8841bb
+   Hash of the parts: 4b3bc74998019146
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4363,6 +4363,7 @@ typedef struct csimi_sampler {
     csim_vec3 middle; /* of that ball */
     csim_real ball;
     int from[2], end[2]; /* nodes of heights: all at first */
+    csim_real least;     /* and none below */
 } csimi_sampler;
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing);
@@ -9709,11 +9710,14 @@ CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu
 
 CSIMI_FN void csimi_project_stretches(csimi_stretches *d) {
     csim_real eigenvalue[3], V[9];
-    int i, j, k;
+    int i, j, k, sure = 0;
     for (k = 0; k < 3; k++) {
+        const csim_real beside = csimi_abs(d->H[3 * k + (k + 1) % 3]) + csimi_abs(d->H[3 * k + (k + 2) % 3]);
         d->flip[k] = csimi_max(0, d->flip[k]);
         d->twist[k] = csimi_max(0, d->twist[k]);
+        sure += beside <= CSIM_R(0.99) * d->H[4 * k]; /* a diagonal above what is beside it (Gershgorin) */
     }
+    if (sure == 3) return; /* positive, far from rounding */
     csimi_eigen_sym3(d->H, eigenvalue, V);
     if (eigenvalue[0] >= 0) return;
     for (i = 0; i < 3; i++)
@@ -11511,12 +11515,13 @@ typedef struct csimi_cloth_job {
 /* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
    symmetric to the bit, and sigma h^2 K v* to the right-hand side. Where three triangles meet, one node lies beyond two
    edges: both blocks are on the diagonal. */
-static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
+CSIM_INLINE void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale,
+                                   const csim_real *K) {
     const int *slot = job->s->membrane_slot + 36 * (size_t)t;
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
     csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
     csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
-    int i, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
+    int i, a, b;
     if (ab == ba) {
         const csim_real share = m == n ? CSIM_R(0.5) : 1;
         for (i = 0; i < 9; i++) ab[i] += weight * ((K[i] + K[3 * (i % 3) + i / 3]) * share);
@@ -11526,6 +11531,7 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
         for (i = 0; i < 9; i++) ba[i] += M[3 * (i % 3) + i / 3];
     }
     if (!job->guess) return;
+    a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
     for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
     csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);
     if (m != n) csimi_addmulT3(M, job->guess + 3 * (size_t)a, job->system->b + 3 * (size_t)b);
@@ -11567,10 +11573,11 @@ static void csimi_fold_add(const csimi_cloth_job *job, int t) {
                                       csim_scale(csimi_fold_form(fold, a, 1), view.J[1][m])),
                              csim_scale(csimi_fold_form(fold, a, 2), view.J[2][m]));
         }
-        for (n = m; n < 6; n++) {
+        for (n = m; n < 6; n++) { /* (Q J_m)' J_n: a corner beyond an edge turns this one alone */
+            const int end = n < 3 ? 3 : n - 2;
             if (slot[6 * m + n] < 0) continue;
             CSIMI_MEMSET(K, 0, sizeof K);
-            for (a = 0; a < 3; a++) { /* (Q J_m)' J_n */
+            for (a = n < 3 ? 0 : n - 3; a < end; a++) {
                 csim_vec3 p = QJ[a], q = view.J[a][n];
                 K[0] += p.x * q.x, K[1] += p.x * q.y, K[2] += p.x * q.z;
                 K[3] += p.y * q.x, K[4] += p.y * q.y, K[5] += p.y * q.z;
@@ -14427,11 +14434,15 @@ static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real w
                                             : csimi_meet_distance(m, x, n);
 }
 
-/* A sphere of radius r about x, a piece of a, against all of b. */
+/* A sphere of radius r about x, a piece of a, against all of b: d from x, along n. */
+static void csimi_meet_ball_at(csimi_meet *m, csim_vec3 x, csim_real r, csim_real d, csim_vec3 n, uint32_t feature) {
+    csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
+}
+
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
-    csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
+    const csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
+    csimi_meet_ball_at(m, x, r, d, n, feature);
 }
 
 /* ---- lines: axes of capsules and cylinders, edges of boxes and hulls */
@@ -14848,10 +14859,19 @@ CSIMI_KNOWN int csimi_roundness(csim_shape_kind k) {
 
 enum { CSIMI_TILTS = 25, CSIMI_CHOICES = 6 * CSIMI_TILTS };
 
-typedef struct csimi_choice {
-    float score;
-    int number;
-} csimi_choice;
+typedef struct csimi_choices {
+    float score[CSIMI_CHOICES];
+    int number[CSIMI_CHOICES]; /* of the sample, -1: none */
+    unsigned char winner[CSIMI_CHOICES];
+} csimi_choices;
+
+/* What was found of the first samples that were chosen, in their order; the last stands for all others. */
+enum { CSIMI_WINNERS = 24 };
+typedef struct csimi_winner {
+    csim_vec3 normal;
+    csim_real distance;
+    int number, held; /* held: choices that it has */
+} csimi_winner;
 
 /* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
@@ -14879,6 +14899,7 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
     csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
     csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
+    s->least = lower.z - m->margin;
 }
 
 /* Whether a sample of a field may count where the other's outward normal is n: it must face the field's own, or nodes
@@ -14900,9 +14921,9 @@ static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim
 
 /* Whether the block of samples that begins is out of reach. */
 static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
-    const csim_vec3 x = csim_pose_point(m->pa, s->middle);
-    csim_vec3 n;
+    csim_vec3 n, x;
     if (!s->begins) return false;
+    x = csim_pose_point(m->pa, s->middle);
     return (csimi_shape_is(m->b, CSIM_SHAPE_MESH) ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
                                                   : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
 }
@@ -14910,45 +14931,62 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
 static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
 
 /* Samples of a whose best score over b is told; returns the bits of their numbers. */
-static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choices *choice,
+                                                    csimi_winner *winner) {
     const float tie = (float)(CSIM_R(1e-6) * m->a->bound); /* of samples that lie as deep the first stays: no flicker */
     uint64_t bits = 0;
     csimi_sampler s;
-    int k;
-    for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
+    int k, winners = 0;
+    CSIMI_MEMSET(choice->number, 255, sizeof choice->number);
+    winner[0].held = winner[CSIMI_WINNERS].held = 0;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         csim_vec3 x = csim_pose_point(m->pa, s.point), n;
-        csim_real gap;
+        csim_real d, gap;
         int bin;
+        bool wins = false;
         if (csimi_block_far(m, &s)) {
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
+        d = csimi_meet_within(m, x, m->margin + s.radius, &n);
+        gap = d - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
         for (k = 0; k < CSIMI_TILTS; k++) {
-            csimi_choice *c = choice + CSIMI_TILTS * bin + k;
+            const int at = CSIMI_TILTS * bin + k;
             const float score = (float)csimi_tilted(x, gap, bin % 3, k);
-            if (c->number >= 0 && score <= c->score + tie) continue;
-            c->score = score;
-            c->number = s.number;
-            bits |= csimi_sample_bit(s.number);
+            if (choice->number[at] >= 0 && score <= choice->score[at] + tie) continue;
+            if (choice->number[at] >= 0) winner[choice->winner[at]].held--;
+            choice->score[at] = score;
+            choice->number[at] = s.number;
+            choice->winner[at] = (unsigned char)winners;
+            winner[winners].held++;
+            wins = true;
         }
+        if (!wins) continue;
+        bits |= csimi_sample_bit(s.number);
+        if (winners == CSIMI_WINNERS) continue;
+        winner[winners].normal = n;
+        winner[winners].distance = d;
+        winner[winners].number = s.number;
+        if (++winners < CSIMI_WINNERS) winner[winners].held = 0;
     }
+    winner[winners].number = INT32_MAX;
     return bits;
 }
 
 static void csimi_meet_samples(csimi_meet *m) {
-    csimi_choice choice[CSIMI_CHOICES];
+    csimi_choices choice;
+    csimi_winner winner[CSIMI_WINNERS + 1], *at = winner;
     csimi_sampler s;
+    csim_vec3 x;
     uint64_t chosen;
     int k;
     if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
         return;
-    chosen = csimi_choose_samples(m, choice);
+    chosen = csimi_choose_samples(m, &choice, winner);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
@@ -14956,10 +14994,18 @@ static void csimi_meet_samples(csimi_meet *m) {
             csimi_sampler_pass(&s);
             continue;
         }
-        if (!(chosen & csimi_sample_bit(s.number))) continue;
-        for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
+        while (at->number < s.number) at++;
+        if (at->number == INT32_MAX && winner[CSIMI_WINNERS].held == 0) return; /* no more */
+        x = csim_pose_point(m->pa, s.point);
+        if (at->number == s.number) {
+            if (at->held > 0)
+                csimi_meet_ball_at(m, x, s.radius, at->distance, at->normal, (uint32_t)s.number);
+            continue;
         }
-        if (k < CSIMI_CHOICES) csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+        if (!(chosen & csimi_sample_bit(s.number))) continue;
+        for (k = 0; k < CSIMI_CHOICES && choice.number[k] != s.number; k++) {
+        }
+        if (k < CSIMI_CHOICES) csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
     }
 }
 
@@ -16415,10 +16461,24 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
     return csimi_min(best, (csim_real)CSIMI_FIELD_RINGS * cell);
 }
 
+/* Whether all of the solid that is no farther from p than `far` along x and y is farther below. */
+static bool csimi_height_deep(const csim_field *f, csim_vec3 p, csim_real far) {
+    const int i = csimi_height_cell(f, p.x + far, 0) + 1, j = csimi_height_cell(f, p.y + far, 1) + 1;
+    int a, b;
+    for (b = csimi_height_cell(f, p.y - far, 1); b <= j; b++)
+        for (a = csimi_height_cell(f, p.x - far, 0); a <= i; a++)
+            if (!(csimi_height_node(f, a, b).z < p.z - far)) return false;
+    return true;
+}
+
 /* Of the solid below the surface, which ends in walls at the border of the field. */
 CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
+    if (within < (csim_real)f->cell && csimi_height_deep(f, p, csimi_max(within, 0))) {
+        *n = csim_v3(0, 0, 1);
+        return CSIMI_HUGE; /* more than that */
+    }
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
     rest.y = csimi_clamp(p.y, 0, (csim_real)(f->cell * (double)(f->n[1] - 1)));
     beyond = csim_length(csim_sub(p, rest));
@@ -17391,6 +17451,7 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
     s->radius = 0;
     s->point = csim_v3(0, 0, 0);
     s->begins = false;
+    s->least = -CSIMI_HUGE;
     s->from[0] = s->from[1] = 0;
     s->end[0] = g->field ? g->field->n[0] : 0;
     s->end[1] = g->field ? g->field->n[1] : 0;
@@ -17414,6 +17475,7 @@ static bool csimi_sample_polytope(csimi_sampler *s) {
             return true;
         }
         s->next = s->along = 0;
+        if (s->spacing > CSIM_R(2.001) * s->geometry->bound) return false; /* no edge is as long */
     }
     while (s->next >= s->along) {
         if (++s->edge >= p->edge_count) return false;
@@ -17486,7 +17548,7 @@ static bool csimi_sample_heights(csimi_sampler *s) {
         i = s->from[0] + s->next % across;
         j = s->from[1] + s->next / across;
         s->next++;
-    } while (!csimi_height_peak(f, i, j));
+    } while (csimi_height_node(f, i, j).z < s->least || !csimi_height_peak(f, i, j));
     s->number = j * f->n[0] + i;
     s->point = csimi_height_node(f, i, j);
     return true;
@@ -17502,6 +17564,7 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
     for (k = 0; k < 2; k++) {
         const csim_real cell = (csim_real)f->cell;
         s->from[k] = csimi_cut(low[k] / cell, 0, f->n[k]);
+        s->from[k] += cell * (csim_real)s->from[k] < low[k]; /* up to the first within */
         s->end[k] = csimi_cut(high[k] / cell + 1, 0, f->n[k]);
     }
 }
@@ -33659,6 +33722,18 @@ CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
     return true;
 }
 
+/* Block products of a factor at the least: below the diagonal its columns have the blocks of A between larger bodies,
+   besides what fills in, and a sum of convex functions of their lengths is least where all are alike. */
+static double csimi_bounded_least(const csim_block_matrix *A) {
+    double length = 0;
+    int k;
+    for (k = 0; k < A->n; ++k) {
+        const int row = csimi_row_end(A, k) - A->row[k];
+        if (row > CSIMI_BODY_BLOCKS) length += 0.5 * (row - 1); /* half of a pair of blocks is the other row's */
+    }
+    return length * (length / csimi_imax(A->n, 1) + 3) / 2;
+}
+
 /* Visits (docs/realtime.md): a contact of rigid bodies is visited three times a substep, with some 130 products of
    numbers; a piece of a row on what is coupled takes 60 of them a round. */
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
@@ -33668,6 +33743,8 @@ CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_a
     bool fits = true;
     if (!csimi_bodies_take(problem)) {
         csimi_coupled c;
+        /* too much, whatever the order */
+        if (csimi_bounded_least(&problem->A) / 2 + 3.0 * problem->A.n > (double)left) return -1;
         CSIMI_MEMSET(&c, 0, sizeof c);
         csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
         fits = !arena->overflow && csimi_coupled_plan(&c, problem, 0); /* from the pattern alone */
@@ -54733,6 +54810,7 @@ CSIM_API void csim_destroy_world(csim_world *w) {
 }
 
 CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capacity) {
+    const volatile unsigned char *page;
     csimi_counts need;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
@@ -54742,6 +54820,8 @@ CSIM_API csim_status csim_world_reserve(csim_world *w, const csim_capacity *capa
     need = csimi_counts_of(capacity);
     if ((s = csimi_ensure(w, &need, "csim_world_reserve")) != 0) return s;
     CSIMI_MEMSET(w->store.scratch, 0, w->store.scratch_bytes); /* steps do not wait for pages */
+    /* nor for those that a system maps anew since the block of before went back to it */
+    for (page = w->block; page && page < w->store.scratch; page += 4096) (void)*page;
     csimi_plan_step(w);
     return CSIM_OK;
 }
