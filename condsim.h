@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4b3bc74998019146
+   Hash of the parts: 12ffb60c6b249133
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -91,7 +91,8 @@
      CONDSIM_NO_EVENTS                          csim_world_events
      CONDSIM_NO_PATHS                           paths followed after a step: thin things are passed
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
-   rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
+   rigid bodies under SWEEP, in one thread. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave
+   out. */
 
 #ifdef CONDSIM_TINY
 #if !defined(CONDSIM_WITH_SOFT) && !defined(CONDSIM_NO_SOFT)
@@ -3234,7 +3235,14 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size);
 /* ---- parallel.c */
 
 /* Runs fn over [0, count) in ranges of grain; serial when tasks is null or count <= grain. */
+#ifdef CONDSIM_TINY /* one thread, whose ranges are part of who asks for them */
+CSIMI_KNOWN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim_range_fn *fn, void *context) {
+    (void)tasks, (void)grain;
+    fn(context, 0, count);
+}
+#else
 CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim_range_fn *fn, void *context);
+#endif
 
 /* Sums with 8 lanes inside chunks of 1024 and a binary tree over the chunks: the same bits for any thread count,
    about the accuracy of pairwise summation. double accumulators in both builds. */
@@ -5360,7 +5368,7 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
-CSIMI_FN int csimi_burst_costs(const csimi_sweep *s); /* a factor, in sweeps */
+CSIMI_FN bool csimi_burst_is_dear(const csimi_sweep *s); /* a factor, beside sweeps */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
@@ -6466,6 +6474,17 @@ typedef struct csimi_told_contact {
     CSIMI_FOUND_TOLD
 } csimi_told_contact;
 #endif
+/* Whether contacts of the last step may be told again: of what stands, or of rows that are kept. */
+#if !defined(CONDSIM_NO_SLEEP) || !defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_TELLS 1
+#else
+#define CSIMI_TELLS 0
+#endif
+#if !defined(CONDSIM_NO_SLEEP) && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
+#define CSIMI_HAS_KNOWN 1 /* whether islands that stand are passed over: known.c */
+#else
+#define CSIMI_HAS_KNOWN 0
+#endif
 CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
 #if CSIMI_HAS_NODES
     return c->sink;
@@ -6579,9 +6598,11 @@ typedef struct csimi_step_frame {
     csim_real *sigma_of_body; /* [bodies] next spectral estimates */
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
+#if CSIMI_HAS_KNOWN
     bool passes;              /* islands that are known are passed over; and those known afterwards: */
     unsigned char *knows;     /* [bodies] 1: of one of them */
     csimi_known next_known;
+#endif
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
@@ -6597,7 +6618,7 @@ typedef struct csimi_stage {
     csim_world *w;
     csimi_step_frame *f;
 } csimi_stage;
-CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
+CSIMI_KNOWN void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
     csimi_stage stage;
     stage.w = w;
     stage.f = f;
@@ -6746,8 +6767,7 @@ CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 /* ---- known.c: islands that stand are passed over */
-#if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
-#define CSIMI_HAS_KNOWN 1
+#if CSIMI_HAS_KNOWN
 /* Whether these two were known, and nothing has moved them: their contacts are those they had. */
 CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b);
 /* Before rows are made: whose step is known is given. */
@@ -6760,7 +6780,6 @@ CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int isl
 CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
 #else
-#define CSIMI_HAS_KNOWN 0
 CSIM_INLINE bool csimi_knows_pair(const csim_world *w, int a, int b) { return (void)w, (void)a, (void)b, false; }
 CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {
@@ -7626,6 +7645,7 @@ CSIMI_WARM
 #error "condsim: CONDSIM_OPENMP needs the compiler's OpenMP option (-fopenmp, /openmp)"
 #endif
 
+#ifndef CONDSIM_TINY
 static void csimi_range(csim_range_fn *fn, void *context, int count, int grain, int index) {
     const int begin = index * grain;
     fn(context, begin, grain < count - begin ? begin + grain : count);
@@ -7649,6 +7669,7 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 #endif
     for (i = 0; i < ranges; ++i) csimi_range(fn, context, count, grain, i);
 }
+#endif
 
 /* Partial sums of 2^level neighbouring chunks, at most one a level, as the digits of a binary counter: the tree of
    csimi_tree_sum without storing the leaves. */
@@ -15130,9 +15151,11 @@ CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_f
 CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m = csimi_meet_of(a, pa, b, pb, hulls, margin, touches, capacity);
+#ifndef CONDSIM_NO_FIELDS
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
+#endif
         csimi_meet_shapes(&m);
     return m.count;
 }
@@ -28223,14 +28246,15 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
     return csimi_degree_factor(d);
 }
 
-/* Charged in sweeps, which is what budgets and caps count. */
-CSIMI_FN int csimi_burst_costs(const csimi_sweep *s) {
-    return 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+/* 7: sweeps that a factor costs beside its own. */
+CSIMI_FN bool csimi_burst_is_dear(const csimi_sweep *s) {
+    return s->work >= 7 * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count;
 }
 
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
-    s->loop.factors += csimi_burst_costs(s);
+    /* charged in sweeps, which is what budgets and caps count */
+    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
     if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1; /* I */
@@ -28412,7 +28436,6 @@ static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a sta
 enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
-enum { CSIMI_SWEEP_DEAR = 8 }; /* sweeps that a factor costs: in float Newton near the answer begins softer */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* ... of which so many may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
@@ -28531,7 +28554,7 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     if (!s->planned) csimi_burst_plan(s);
     /* float is not as near: it may get lost from less compliance, for thirty factors */
     if (again || halved < CSIMI_SWEEP_NEAR / 10)
-        eps = CSIMI_SWEEP_NEAR > 0 || csimi_burst_costs(s) < CSIMI_SWEEP_DEAR ? CSIMI_WIDE(1e-5) : CSIMI_WIDE(1e-4);
+        eps = CSIMI_SWEEP_NEAR > 0 || !csimi_burst_is_dear(s) ? CSIMI_WIDE(1e-5) : CSIMI_WIDE(1e-4);
     s->convex = false; /* first with the exact law */
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
@@ -40464,7 +40487,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
-    f->knows = CSIMI_PUSH(arena, unsigned char, CSIMI_HAS_KNOWN ? n->bodies : 0);
+#if CSIMI_HAS_KNOWN
+    f->knows = CSIMI_PUSH(arena, unsigned char, n->bodies);
+#endif
     /* the solve writes over all behind this mark: it is read before the solve, or written after it */
     f->solved_in = arena->used;
     if (!early) csimi_next_layout(f, n, arena);
@@ -41571,12 +41596,12 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
-    int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    int i, n, first = -1, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(d->world), known = CSIMI_SIDE_BY_SIDE && csimi_is_early(early);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (known ? (first = early->first, !early->touch) : csimi_told_again(d, a, b, key, &first)) {
+    if (known ? (first = early->first, !early->touch) : CSIMI_TELLS && csimi_told_again(d, a, b, key, &first)) {
         csimi_tell_again(d, a, b, first);
         return;
     }
@@ -43270,7 +43295,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_add_objects(&d);
     csimi_add_still_objects(&d);
     /* vertices ask on which side of a sheet they were; sheets in bed are not counted */
-    if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
+    if (CSIMI_HAS_NODES && (w->store.count.membranes > 0 || d.near_count > 0)) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
@@ -43279,8 +43304,8 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #endif
     /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
-    csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
-    for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
+    if (CSIMI_TELLS) csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
+    for (i = 0; CSIMI_HAS_NODES && i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     /* edges have a broad phase of their own, in the same room for pairs */
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
@@ -45119,7 +45144,8 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
-    found->last = found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id); /* > 0: it is told again */
+    /* > 0: it is told again */
+    found->last = CSIMI_TELLS && found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id);
     if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;
@@ -48138,10 +48164,11 @@ static void csimi_report_range(void *context, int begin, int end) {
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda);
         info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
+        if (info->state == CSIM_CONTACT_OPEN) continue;
 #if CSIMI_TOLD_APART
-        if (info->state != CSIM_CONTACT_OPEN) info->coming = found->speed;
+        info->coming = found->speed;
 #else
-        if (info->state != CSIM_CONTACT_OPEN) info->coming = csimi_coming(w, found);
+        info->coming = csimi_coming(w, found);
 #endif
     }
 }
@@ -49374,9 +49401,10 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 static void csimi_commit_contacts(void *context, int begin, int end) {
     const csimi_step_frame *f = ((const csimi_stage *)context)->f;
     csimi_store *s = &((const csimi_stage *)context)->w->store;
-    int i;
-    for (i = begin; i < csimi_imin(end, s->count.kept); i++) s->kept[i] = f->kept[i].kept;
     CSIMI_MEMCPY(s->contact + begin, f->info + begin, sizeof *f->info * (size_t)(end - begin));
+#ifndef CONDSIM_NO_BOUNDED
+    for (; begin < csimi_imin(end, s->count.kept); begin++) s->kept[begin] = f->kept[begin].kept;
+#endif
 }
 
 static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
@@ -58129,8 +58157,9 @@ CSIMI_WARM
 #undef CSIMI_IN_PLACE
 #undef CSIMI_FOUND_TOLD
 #undef CSIMI_TOLD_APART
-#undef CSIMI_HAS_STANDING
+#undef CSIMI_TELLS
 #undef CSIMI_HAS_KNOWN
+#undef CSIMI_HAS_STANDING
 #undef CSIMI_AGAIN
 #undef CSIMI_ITEMS
 #undef CSIMI_EXPONENT

@@ -53,7 +53,8 @@
      CONDSIM_NO_EVENTS                          csim_world_events
      CONDSIM_NO_PATHS                           paths followed after a step: thin things are passed
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
-   rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
+   rigid bodies under SWEEP, in one thread. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave
+   out. */
 
 #ifdef CONDSIM_TINY
 #if !defined(CONDSIM_WITH_SOFT) && !defined(CONDSIM_NO_SOFT)

@@ -5,6 +5,7 @@
 #error "condsim: CONDSIM_OPENMP needs the compiler's OpenMP option (-fopenmp, /openmp)"
 #endif
 
+#ifndef CONDSIM_TINY
 static void csimi_range(csim_range_fn *fn, void *context, int count, int grain, int index) {
     const int begin = index * grain;
     fn(context, begin, grain < count - begin ? begin + grain : count);
@@ -28,6 +29,7 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 #endif
     for (i = 0; i < ranges; ++i) csimi_range(fn, context, count, grain, i);
 }
+#endif
 
 /* Partial sums of 2^level neighbouring chunks, at most one a level, as the digits of a binary counter: the tree of
    csimi_tree_sum without storing the leaves. */

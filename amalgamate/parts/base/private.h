@@ -245,7 +245,14 @@ CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size);
 /* ---- parallel.c */
 
 /* Runs fn over [0, count) in ranges of grain; serial when tasks is null or count <= grain. */
+#ifdef CONDSIM_TINY /* one thread, whose ranges are part of who asks for them */
+CSIMI_KNOWN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim_range_fn *fn, void *context) {
+    (void)tasks, (void)grain;
+    fn(context, 0, count);
+}
+#else
 CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim_range_fn *fn, void *context);
+#endif
 
 /* Sums with 8 lanes inside chunks of 1024 and a binary tree over the chunks: the same bits for any thread count,
    about the accuracy of pairwise summation. double accumulators in both builds. */

@@ -777,9 +777,11 @@ CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_f
 CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m = csimi_meet_of(a, pa, b, pb, hulls, margin, touches, capacity);
+#ifndef CONDSIM_NO_FIELDS
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
+#endif
         csimi_meet_shapes(&m);
     return m.count;
 }

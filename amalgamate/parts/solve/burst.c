@@ -563,14 +563,15 @@ static bool csimi_burst_factor_large(csimi_sweep *s) {
     return csimi_degree_factor(d);
 }
 
-/* Charged in sweeps, which is what budgets and caps count. */
-CSIMI_FN int csimi_burst_costs(const csimi_sweep *s) {
-    return 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+/* 7: sweeps that a factor costs beside its own. */
+CSIMI_FN bool csimi_burst_is_dear(const csimi_sweep *s) {
+    return s->work >= 7 * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count;
 }
 
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
-    s->loop.factors += csimi_burst_costs(s);
+    /* charged in sweeps, which is what budgets and caps count */
+    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
     if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1; /* I */

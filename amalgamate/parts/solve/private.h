@@ -756,7 +756,7 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
-CSIMI_FN int csimi_burst_costs(const csimi_sweep *s); /* a factor, in sweeps */
+CSIMI_FN bool csimi_burst_is_dear(const csimi_sweep *s); /* a factor, beside sweeps */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Islands whose factors are made in an order of least degree, for the contacts that press. */
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);

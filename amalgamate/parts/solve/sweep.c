@@ -20,7 +20,6 @@ static const csimi_wide CSIMI_SWEEP_KNOWN = CSIMI_WIDE(0.3); /* measure of a sta
 enum { CSIMI_SWEEP_FEW = 8 }; /* contacts, for which a sweep is as cheap as a look */
 /* Measure below which Newton does it at once; in float it cannot get far enough below for that. */
 #define CSIMI_SWEEP_NEAR CSIMI_WIDE(sizeof(csim_real) < sizeof(double) ? 0.0 : 1e-3)
-enum { CSIMI_SWEEP_DEAR = 8 }; /* sweeps that a factor costs: in float Newton near the answer begins softer */
 #define CSIMI_SWEEP_FINE(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 10 : 30) /* ... and of those beyond what was asked */
 #define CSIMI_SWEEP_FAILS(s) ((s)->start > CSIMI_SWEEP_KNOWN ? 2 : 10) /* ... of which so many may fail */
 /* Coupled blocks beyond which factors of Newton fill, and numbers for that, a block. */
@@ -139,7 +138,7 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     if (!s->planned) csimi_burst_plan(s);
     /* float is not as near: it may get lost from less compliance, for thirty factors */
     if (again || halved < CSIMI_SWEEP_NEAR / 10)
-        eps = CSIMI_SWEEP_NEAR > 0 || csimi_burst_costs(s) < CSIMI_SWEEP_DEAR ? CSIMI_WIDE(1e-5) : CSIMI_WIDE(1e-4);
+        eps = CSIMI_SWEEP_NEAR > 0 || !csimi_burst_is_dear(s) ? CSIMI_WIDE(1e-5) : CSIMI_WIDE(1e-4);
     s->convex = false; /* first with the exact law */
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {

@@ -234,7 +234,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
     csimi_add_objects(&d);
     csimi_add_still_objects(&d);
     /* vertices ask on which side of a sheet they were; sheets in bed are not counted */
-    if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
+    if (CSIMI_HAS_NODES && (w->store.count.membranes > 0 || d.near_count > 0)) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
@@ -243,8 +243,8 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_detect(csim_world *w, csimi_step_frame
 #endif
     /* in the order of pairs, whatever threads found ahead: contacts stand in the same order in every run */
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, i);
-    csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
-    for (i = 0; i < d.first_still; i++) /* what sleeps keeps the contacts it has */
+    if (CSIMI_TELLS) csimi_parallel(&w->def.tasks, f->found_count, 256, csimi_tell_range, &d);
+    for (i = 0; CSIMI_HAS_NODES && i < d.first_still; i++) /* what sleeps keeps the contacts it has */
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     /* edges have a broad phase of their own, in the same room for pairs */
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;

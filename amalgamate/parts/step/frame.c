@@ -109,7 +109,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
-    f->knows = CSIMI_PUSH(arena, unsigned char, CSIMI_HAS_KNOWN ? n->bodies : 0);
+#if CSIMI_HAS_KNOWN
+    f->knows = CSIMI_PUSH(arena, unsigned char, n->bodies);
+#endif
     /* the solve writes over all behind this mark: it is read before the solve, or written after it */
     f->solved_in = arena->used;
     if (!early) csimi_next_layout(f, n, arena);

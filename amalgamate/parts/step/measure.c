@@ -135,10 +135,11 @@ static void csimi_report_range(void *context, int begin, int end) {
         if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda);
         info->began = info->state != CSIM_CONTACT_OPEN && csimi_is_new(w, found->last);
+        if (info->state == CSIM_CONTACT_OPEN) continue;
 #if CSIMI_TOLD_APART
-        if (info->state != CSIM_CONTACT_OPEN) info->coming = found->speed;
+        info->coming = found->speed;
 #else
-        if (info->state != CSIM_CONTACT_OPEN) info->coming = csimi_coming(w, found);
+        info->coming = csimi_coming(w, found);
 #endif
     }
 }

@@ -69,6 +69,17 @@ typedef struct csimi_told_contact {
     CSIMI_FOUND_TOLD
 } csimi_told_contact;
 #endif
+/* Whether contacts of the last step may be told again: of what stands, or of rows that are kept. */
+#if !defined(CONDSIM_NO_SLEEP) || !defined(CONDSIM_NO_BOUNDED)
+#define CSIMI_TELLS 1
+#else
+#define CSIMI_TELLS 0
+#endif
+#if !defined(CONDSIM_NO_SLEEP) && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
+#define CSIMI_HAS_KNOWN 1 /* whether islands that stand are passed over: known.c */
+#else
+#define CSIMI_HAS_KNOWN 0
+#endif
 CSIM_INLINE csim_real csimi_sink_of(const csimi_found_contact *c) {
 #if CSIMI_HAS_NODES
     return c->sink;
@@ -182,9 +193,11 @@ typedef struct csimi_step_frame {
     csim_real *sigma_of_body; /* [bodies] next spectral estimates */
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
+#if CSIMI_HAS_KNOWN
     bool passes;              /* islands that are known are passed over; and those known afterwards: */
     unsigned char *knows;     /* [bodies] 1: of one of them */
     csimi_known next_known;
+#endif
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
 #ifndef CONDSIM_NO_EVENTS
     csimi_encounters pairs;
@@ -200,7 +213,7 @@ typedef struct csimi_stage {
     csim_world *w;
     csimi_step_frame *f;
 } csimi_stage;
-CSIM_INLINE void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
+CSIMI_KNOWN void csimi_share(csim_world *w, csimi_step_frame *f, int count, int grain, csim_range_fn *fn) {
     csimi_stage stage;
     stage.w = w;
     stage.f = f;
@@ -349,8 +362,7 @@ CSIM_INLINE void csimi_compare_step(csim_world *world) { (void)world; }
 CSIM_INLINE bool csimi_step_is_known(const csim_world *world, csim_real h) { return (void)world, (void)h, false; }
 #endif
 /* ---- known.c: islands that stand are passed over */
-#if CSIMI_HAS_STANDING && !CSIMI_TOLD_APART && !defined(CONDSIM_TINY)
-#define CSIMI_HAS_KNOWN 1
+#if CSIMI_HAS_KNOWN
 /* Whether these two were known, and nothing has moved them: their contacts are those they had. */
 CSIMI_FN bool csimi_knows_pair(const csim_world *w, int body_a, int body_b);
 /* Before rows are made: whose step is known is given. */
@@ -363,7 +375,6 @@ CSIMI_FN void csimi_note_known(const csim_world *w, csimi_step_frame *f, int isl
 CSIMI_FN void csimi_tell_known(const csim_world *w, csimi_step_frame *f);
 CSIMI_FN void csimi_keep_known(csim_world *w, const csimi_step_frame *f); /* with the commit */
 #else
-#define CSIMI_HAS_KNOWN 0
 CSIM_INLINE bool csimi_knows_pair(const csim_world *w, int a, int b) { return (void)w, (void)a, (void)b, false; }
 CSIM_INLINE void csimi_pass_known(csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 CSIM_INLINE bool csimi_passes(const csim_world *w, const csimi_step_frame *f, int body_a, int body_b) {

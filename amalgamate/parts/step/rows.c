@@ -73,7 +73,8 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     csim_contact *c = f->contacts + i;
     csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
-    found->last = found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id); /* > 0: it is told again */
+    /* > 0: it is told again */
+    found->last = CSIMI_TELLS && found->last > 0 ? found->last - 1 : csimi_last_contact(w, r, found->id);
     if (csimi_passes(w, f, found->body_a, found->body_b)) return; /* found as it was, with what was kept of it */
     if (found->last < 0 && csimi_keeps(w)) found->last = f->kept[i].heir - 1; /* heir 0: none */
     c->law = w->def.law;

@@ -130,12 +130,12 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csimi_step_frame *f = d->frame;
     csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
-    int i, n, first, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    int i, n, first = -1, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(d->world), known = CSIMI_SIDE_BY_SIDE && csimi_is_early(early);
     const csim_real far = csimi_far_of(d, a, b);
     const int from = f->found_count;
     const uint64_t key = csimi_pair_key(s, a, b);
-    if (known ? (first = early->first, !early->touch) : csimi_told_again(d, a, b, key, &first)) {
+    if (known ? (first = early->first, !early->touch) : CSIMI_TELLS && csimi_told_again(d, a, b, key, &first)) {
         csimi_tell_again(d, a, b, first);
         return;
     }

@@ -147,9 +147,10 @@ static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
 static void csimi_commit_contacts(void *context, int begin, int end) {
     const csimi_step_frame *f = ((const csimi_stage *)context)->f;
     csimi_store *s = &((const csimi_stage *)context)->w->store;
-    int i;
-    for (i = begin; i < csimi_imin(end, s->count.kept); i++) s->kept[i] = f->kept[i].kept;
     CSIMI_MEMCPY(s->contact + begin, f->info + begin, sizeof *f->info * (size_t)(end - begin));
+#ifndef CONDSIM_NO_BOUNDED
+    for (; begin < csimi_imin(end, s->count.kept); begin++) s->kept[begin] = f->kept[begin].kept;
+#endif
 }
 
 static CSIMI_NOINLINE void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
