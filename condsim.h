@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 12ffb60c6b249133
+   Hash of the parts: 20ef5359f1868241
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14998,16 +14998,12 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
     return bits;
 }
 
-static void csimi_meet_samples(csimi_meet *m) {
-    csimi_choices choice;
+static CSIMI_NOINLINE void csimi_tell_samples(csimi_meet *m, csimi_choices *choice) {
     csimi_winner winner[CSIMI_WINNERS + 1], *at = winner;
+    const uint64_t chosen = csimi_choose_samples(m, choice, winner);
     csimi_sampler s;
     csim_vec3 x;
-    uint64_t chosen;
     int k;
-    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
-        return;
-    chosen = csimi_choose_samples(m, &choice, winner);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
@@ -15024,10 +15020,17 @@ static void csimi_meet_samples(csimi_meet *m) {
             continue;
         }
         if (!(chosen & csimi_sample_bit(s.number))) continue;
-        for (k = 0; k < CSIMI_CHOICES && choice.number[k] != s.number; k++) {
+        for (k = 0; k < CSIMI_CHOICES && choice->number[k] != s.number; k++) {
         }
         if (k < CSIMI_CHOICES) csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
     }
+}
+
+static CSIMI_NOINLINE void csimi_meet_samples(csimi_meet *m) {
+    csimi_choices choice; /* apart: no frame is large */
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
+        return;
+    csimi_tell_samples(m, &choice);
 }
 
 /* A ball over a field is its centre; heights that are hollow meet it with each of the triangles it is over. */
@@ -41761,7 +41764,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
 }
 
 /* All edges of cables that may touch an edge; pairs found, beyond the capacity too. */
-CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
+CSIMI_FN CSIMI_NOINLINE int csimi_touch_cables(csimi_detector *d) {
     const csim_world *w = d->world;
     csimi_edges *e = &d->edges;
     int i, k, cables = 0, self = 0, found;
@@ -42625,7 +42628,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
 }
 
 /* Vertices against the triangles of their own body that were far enough from them at rest. */
-CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
+CSIMI_FN CSIMI_NOINLINE void csimi_collide_self(csimi_detector *d, int i) {
     csimi_store *s = &d->world->store;
     const csimi_object *a = d->object + i;
     const csimi_body *A = s->body + a->body;
@@ -43043,7 +43046,7 @@ static void csimi_early_range(void *context, int begin, int end) {
     }
 }
 
-CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
     csimi_early_job job;
     /* the filter of the user is asked by the thread that steps alone; up to one range there is nothing to share */
     if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;

@@ -624,16 +624,12 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
     return bits;
 }
 
-static void csimi_meet_samples(csimi_meet *m) {
-    csimi_choices choice;
+static CSIMI_NOINLINE void csimi_tell_samples(csimi_meet *m, csimi_choices *choice) {
     csimi_winner winner[CSIMI_WINNERS + 1], *at = winner;
+    const uint64_t chosen = csimi_choose_samples(m, choice, winner);
     csimi_sampler s;
     csim_vec3 x;
-    uint64_t chosen;
     int k;
-    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
-        return;
-    chosen = csimi_choose_samples(m, &choice, winner);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
@@ -650,10 +646,17 @@ static void csimi_meet_samples(csimi_meet *m) {
             continue;
         }
         if (!(chosen & csimi_sample_bit(s.number))) continue;
-        for (k = 0; k < CSIMI_CHOICES && choice.number[k] != s.number; k++) {
+        for (k = 0; k < CSIMI_CHOICES && choice->number[k] != s.number; k++) {
         }
         if (k < CSIMI_CHOICES) csimi_meet_ball(m, x, s.radius, (uint32_t)s.number);
     }
+}
+
+static CSIMI_NOINLINE void csimi_meet_samples(csimi_meet *m) {
+    csimi_choices choice; /* apart: no frame is large */
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
+        return;
+    csimi_tell_samples(m, &choice);
 }
 
 /* A ball over a field is its centre; heights that are hollow meet it with each of the triangles it is over. */

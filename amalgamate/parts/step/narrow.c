@@ -124,7 +124,7 @@ static void csimi_early_range(void *context, int begin, int end) {
     }
 }
 
-CSIMI_FN void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
+CSIMI_FN CSIMI_NOINLINE void csimi_collide_early(csimi_detector *d, int pairs, csimi_arena *arena) {
     csimi_early_job job;
     /* the filter of the user is asked by the thread that steps alone; up to one range there is nothing to share */
     if (!csimi_has_threads(d->world) || d->world->def.filter || pairs <= CSIMI_EARLY_PAIRS) return;

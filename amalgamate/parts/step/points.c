@@ -399,7 +399,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
 }
 
 /* Vertices against the triangles of their own body that were far enough from them at rest. */
-CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
+CSIMI_FN CSIMI_NOINLINE void csimi_collide_self(csimi_detector *d, int i) {
     csimi_store *s = &d->world->store;
     const csimi_object *a = d->object + i;
     const csimi_body *A = s->body + a->body;

@@ -127,7 +127,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
 }
 
 /* All edges of cables that may touch an edge; pairs found, beyond the capacity too. */
-CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
+CSIMI_FN CSIMI_NOINLINE int csimi_touch_cables(csimi_detector *d) {
     const csim_world *w = d->world;
     csimi_edges *e = &d->edges;
     int i, k, cables = 0, self = 0, found;
