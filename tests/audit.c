@@ -5,7 +5,7 @@
 #include <ctype.h>
 
 /* lines of code: a guard against growth; what explains them does not count */
-enum { MAX_LINES = 60000, MAX_NAMES = 20000, CODE_BUDGET = 48307, WARN_LENGTH = 60, MOST_LENGTH = 80 };
+enum { MAX_LINES = 60000, MAX_NAMES = 20000, CODE_BUDGET = 48309, WARN_LENGTH = 60, MOST_LENGTH = 80 };
 
 static char *header; /* the file, and the same with comments and strings blanked */
 static char *code;
